@@ -1,0 +1,1358 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * ndk - Network Direct for Linux: the API for kernel consumers.
+ *
+ * The object model is that of NDKPI. Every object starts with a header and a
+ * pointer to a constant dispatch table; the inline functions below call
+ * through it. Three rules hold everywhere:
+ *
+ * - A function that may complete later returns -EINPROGRESS and then calls its
+ *   completion exactly once. Any other return value is the final answer, and
+ *   the completion is not called.
+ * - Completions and events are called in softirq context, with no lock of the
+ *   provider held. The consumer may call every function of this file from
+ *   them, closing the object at hand included, except ndk_open_adapter(),
+ *   ndk_close_adapter(), ndk_query_adapter_info() and the client functions.
+ * - A close cannot fail. Its completion is the last callback of the object.
+ *
+ * Unless a function says otherwise it may be called in any context in which
+ * interrupts are enabled, softirq and under a spinlock included.
+ */
+#ifndef _NDK_NDK_H
+#define _NDK_NDK_H
+
+#include <ndk/ndk_types.h>
+
+/* Adapters: the exported functions, in symbol namespace NDK. */
+
+/**
+ * struct ndk_open_params - which adapter, and what of it
+ * @version: major must be NDK_VERSION_MAJOR or 1; minor is the lowest that the
+ *	consumer can live with. The adapter answers with its highest.
+ * @device: name of an RDMA device, such as "rxe0", or NULL
+ * @port: with @device its port, from 1; 0 for the first
+ * @ifindex: index in @net of a network interface that carries RDMA, or 0
+ * @address: IP address of such an interface, or NULL; its port is ignored
+ * @address_len: bytes of @address
+ *
+ * Exactly one of @device, @ifindex and @address is given.
+ */
+struct ndk_open_params {
+	struct ndk_version version;
+	const char *device;
+	u32 port;
+	int ifindex;
+	const struct sockaddr *address;
+	u32 address_len;
+};
+
+/**
+ * struct ndk_adapter_desc - an adapter that can be opened
+ * @device: name of the RDMA device
+ * @port: its port, from 1
+ * @ifindex: network interface behind it, in the namespace @net
+ * @net: namespace of that interface; valid during the callback only
+ */
+struct ndk_adapter_desc {
+	char device[64];
+	u32 port;
+	int ifindex;
+	struct net *net;
+};
+
+/**
+ * struct ndk_client - a consumer that wants to know which adapters there are
+ * @add: an adapter has come; also called during ndk_register_client() for
+ *	those that are there. Process context, may sleep, may open adapters.
+ * @remove: an adapter has gone: its open instances answer -ENODEV until they
+ *	are closed. Process context, may sleep, may close adapters. The
+ *	removal of the device does not wait for it.
+ * @provider: the provider's, NULL before registration
+ *
+ * Callbacks of one client come one at a time and in order.
+ */
+struct ndk_client {
+	void (*add)(struct ndk_client *client,
+		    const struct ndk_adapter_desc *adapter);
+	void (*remove)(struct ndk_client *client,
+		       const struct ndk_adapter_desc *adapter);
+	void *provider;
+};
+
+/**
+ * ndk_open_adapter - open an instance of an adapter
+ * @net: network namespace in which @params is meant
+ * @params: which adapter
+ * @adapter: the instance, on success
+ *
+ * Any number of instances may be open, each with a life of its own.
+ * Context: process context, sleeps.
+ * Return: 0; -EPROTONOSUPPORT for a version that is not spoken; -ENODEV when
+ * there is no such adapter; -ENETDOWN when it is not ready; -EINVAL; -ENOMEM.
+ */
+int ndk_open_adapter(struct net *net, const struct ndk_open_params *params,
+		     struct ndk_adapter **adapter);
+
+/**
+ * ndk_close_adapter - close an instance of an adapter
+ * @adapter: the instance
+ *
+ * Returns when every object below the instance is closed and every callback
+ * of them has returned. Closing those objects is the consumer's duty.
+ * Context: process context, sleeps; never in a callback.
+ */
+void ndk_close_adapter(struct ndk_adapter *adapter);
+
+/**
+ * ndk_register_client - be told of adapters that come and go
+ * @client: the client; must stay until ndk_unregister_client()
+ *
+ * Context: process context, sleeps.
+ * Return: 0; -EINVAL; -ENOMEM.
+ */
+int ndk_register_client(struct ndk_client *client);
+
+/**
+ * ndk_unregister_client - no longer be told
+ * @client: the client
+ *
+ * No callback runs after it returns.
+ * Context: process context, sleeps; not in a callback of @client.
+ */
+void ndk_unregister_client(struct ndk_client *client);
+
+/* Every object */
+
+/**
+ * ndk_query_extension - ask an object for an extension
+ * @object: header of the object
+ * @query: its @query_extension slot
+ * @id: name of the extension
+ * @version: version wanted
+ * @extension: the extension, on success
+ *
+ * No extension is defined.
+ * Return: -EOPNOTSUPP.
+ */
+static inline int
+ndk_query_extension(struct ndk_object_header *object,
+		    int (*query)(struct ndk_object_header *,
+				 const struct ndk_guid *, struct ndk_version,
+				 struct ndk_extension *),
+		    const struct ndk_guid *id, struct ndk_version version,
+		    struct ndk_extension *extension)
+{
+	return query(object, id, version, extension);
+}
+
+/* Adapter */
+
+/**
+ * ndk_query_adapter_info - read the limits of an adapter
+ * @adapter: the adapter
+ * @info: where to, or NULL to ask for the size
+ * @size: bytes at @info; on return the bytes written, or with -ENOSPC those
+ *	needed. The size of the structure without @rdma_technology will do.
+ *
+ * Context: process context.
+ * Return: 0; -ENOSPC when @size is too small; -ENODEV.
+ */
+static inline int ndk_query_adapter_info(struct ndk_adapter *adapter,
+					 struct ndk_adapter_info *info,
+					 size_t *size)
+{
+	return adapter->dispatch->query_adapter_info(adapter, info, size);
+}
+
+/**
+ * ndk_create_cq - create a CQ
+ * @adapter: the adapter
+ * @depth: completions that it must be able to hold, from 1
+ * @notification: called when an arm is answered
+ * @notification_context: for @notification
+ * @affinity: CPU on which notifications are preferred, -1 for any
+ * @completion: called if the call is pending
+ * @context: for @completion
+ * @cq: the CQ, if the call is not pending and succeeds
+ *
+ * It may serve many QPs, and both queues of each.
+ * Return: -EINPROGRESS; -EINVAL for a depth of 0 or over max_cq_depth;
+ * -ENOMEM and -ENODEV, here or in @completion.
+ */
+static inline int ndk_create_cq(struct ndk_adapter *adapter, u32 depth,
+				ndk_cq_notification_fn notification,
+				void *notification_context, int affinity,
+				ndk_create_completion_fn completion,
+				void *context, struct ndk_cq **cq)
+{
+	return adapter->dispatch->create_cq(adapter, depth, notification,
+					    notification_context, affinity,
+					    completion, context, cq);
+}
+
+/**
+ * ndk_create_pd - create a PD
+ * @adapter: the adapter
+ * @completion: called if the call is pending
+ * @context: for @completion
+ * @pd: the PD, if the call is not pending and succeeds
+ *
+ * Return: -EINPROGRESS; -ENOMEM and -ENODEV, here or in @completion.
+ */
+static inline int ndk_create_pd(struct ndk_adapter *adapter,
+				ndk_create_completion_fn completion,
+				void *context, struct ndk_pd **pd)
+{
+	return adapter->dispatch->create_pd(adapter, completion, context, pd);
+}
+
+/**
+ * ndk_create_shared_endpoint - create a shared endpoint
+ * @adapter: the adapter
+ * @address: local IP address of the adapter, and port; port 0 has one chosen
+ * @address_len: bytes of @address
+ * @completion: called if the call is pending
+ * @context: for @completion
+ * @endpoint: the endpoint, if the call is not pending and succeeds
+ *
+ * Return: 0 or -EINPROGRESS; -EADDRINUSE, -EADDRNOTAVAIL, -EUSERS when no port
+ * of 49152-65535 is free, -ENOMEM, -ENODEV, here or in @completion; -EINVAL;
+ * -EOPNOTSUPP where shared endpoints are not offered.
+ */
+static inline int
+ndk_create_shared_endpoint(struct ndk_adapter *adapter,
+			   const struct sockaddr *address, u32 address_len,
+			   ndk_create_completion_fn completion, void *context,
+			   struct ndk_shared_endpoint **endpoint)
+{
+	return adapter->dispatch->create_shared_endpoint(adapter, address,
+							 address_len,
+							 completion, context,
+							 endpoint);
+}
+
+/**
+ * ndk_create_connector - create a connector for the active side
+ * @adapter: the adapter
+ * @completion: called if the call is pending
+ * @context: for @completion
+ * @connector: the connector, if the call is not pending and succeeds
+ *
+ * Return: 0 or -EINPROGRESS; -ENOMEM; -ENODEV.
+ */
+static inline int ndk_create_connector(struct ndk_adapter *adapter,
+				       ndk_create_completion_fn completion,
+				       void *context,
+				       struct ndk_connector **connector)
+{
+	return adapter->dispatch->create_connector(adapter, completion, context,
+						   connector);
+}
+
+/**
+ * ndk_create_listener - create a listener
+ * @adapter: the adapter
+ * @connect_event: called for each incoming connection
+ * @connect_event_context: for @connect_event
+ * @completion: called if the call is pending
+ * @context: for @completion
+ * @listener: the listener, if the call is not pending and succeeds
+ *
+ * Return: 0 or -EINPROGRESS; -EINVAL; -ENOMEM; -ENODEV.
+ */
+static inline int ndk_create_listener(struct ndk_adapter *adapter,
+				      ndk_connect_event_fn connect_event,
+				      void *connect_event_context,
+				      ndk_create_completion_fn completion,
+				      void *context,
+				      struct ndk_listener **listener)
+{
+	return adapter->dispatch->create_listener(adapter, connect_event,
+						  connect_event_context,
+						  completion, context,
+						  listener);
+}
+
+/**
+ * ndk_build_lam - map a buffer for the adapter
+ * @adapter: the adapter
+ * @sgl: the buffer: gapless but for its ends, so that it could be mapped
+ *	virtually contiguous. Stays pinned until ndk_release_lam().
+ * @nents: entries of @sgl
+ * @length: bytes of the buffer, from its start
+ * @completion: called if the call is pending; NULL to have it done at once
+ * @context: for @completion
+ * @lam: the mapping; NULL to ask for the size
+ * @lam_size: bytes at @lam; on return the bytes used, or with -ENOSPC needed
+ * @fbo: offset of the first byte in the first page
+ *
+ * The pages serve SGEs with the privileged token, and ndk_fast_register().
+ * Return: 0 or -EINPROGRESS; -EINVAL for a buffer with gaps or shorter than
+ * @length; -ENOSPC; -ENOMEM; -ENODEV.
+ */
+static inline int ndk_build_lam(struct ndk_adapter *adapter,
+				struct scatterlist *sgl, unsigned int nents,
+				u64 length,
+				ndk_request_completion_fn completion,
+				void *context, struct ndk_lam *lam,
+				size_t *lam_size, u32 *fbo)
+{
+	return adapter->dispatch->build_lam(adapter, sgl, nents, length,
+					    completion, context, lam, lam_size,
+					    fbo);
+}
+
+/**
+ * ndk_release_lam - undo ndk_build_lam()
+ * @adapter: the adapter
+ * @lam: the mapping, used by no outstanding request
+ */
+static inline void ndk_release_lam(struct ndk_adapter *adapter,
+				   struct ndk_lam *lam)
+{
+	adapter->dispatch->release_lam(adapter, lam);
+}
+
+/* PD */
+
+/**
+ * ndk_close_pd - close a PD
+ * @pd: the PD
+ * @completion: called if the call is pending
+ * @context: for @completion
+ *
+ * Completes after everything made from @pd is closed.
+ * Return: 0 or -EINPROGRESS.
+ */
+static inline int ndk_close_pd(struct ndk_pd *pd,
+			       ndk_close_completion_fn completion,
+			       void *context)
+{
+	return pd->dispatch->close(&pd->header, completion, context);
+}
+
+/**
+ * ndk_create_mr - create an MR
+ * @pd: the PD
+ * @fast_register: whether it is for ndk_initialize_fast_register_mr() and
+ *	ndk_fast_register(), or for ndk_register_mr()
+ * @completion: called if the call is pending
+ * @context: for @completion
+ * @mr: the MR, if the call is not pending and succeeds
+ *
+ * Return: 0 or -EINPROGRESS; -ENOMEM; -ENODEV.
+ */
+static inline int ndk_create_mr(struct ndk_pd *pd, bool fast_register,
+				ndk_create_completion_fn completion,
+				void *context, struct ndk_mr **mr)
+{
+	return pd->dispatch->create_mr(pd, fast_register, completion, context,
+				       mr);
+}
+
+/**
+ * ndk_create_mw - create a memory window
+ * @pd: the PD
+ * @completion: called if the call is pending
+ * @context: for @completion
+ * @mw: the window, if the call is not pending and succeeds
+ *
+ * Return: 0 or -EINPROGRESS; -ENOMEM; -ENODEV; -EOPNOTSUPP where windows are
+ * not offered (max_window_size is 0).
+ */
+static inline int ndk_create_mw(struct ndk_pd *pd,
+				ndk_create_completion_fn completion,
+				void *context, struct ndk_mw **mw)
+{
+	return pd->dispatch->create_mw(pd, completion, context, mw);
+}
+
+/**
+ * ndk_create_srq - create an SRQ
+ * @pd: the PD
+ * @depth: outstanding receives
+ * @max_sge: SGEs of each
+ * @notify_threshold: notify when fewer receives are left, 0 for never
+ * @notification: called then, or NULL
+ * @notification_context: for @notification
+ * @affinity: CPU on which notifications are preferred, -1 for any
+ * @completion: called if the call is pending
+ * @context: for @completion
+ * @srq: the SRQ, if the call is not pending and succeeds
+ *
+ * Return: 0 or -EINPROGRESS; -EINVAL over a limit; -ENOMEM; -ENODEV;
+ * -EOPNOTSUPP where SRQs are not offered (max_srq_depth is 0).
+ */
+static inline int ndk_create_srq(struct ndk_pd *pd, u32 depth, u32 max_sge,
+				 u32 notify_threshold,
+				 ndk_srq_notification_fn notification,
+				 void *notification_context, int affinity,
+				 ndk_create_completion_fn completion,
+				 void *context, struct ndk_srq **srq)
+{
+	return pd->dispatch->create_srq(pd, depth, max_sge, notify_threshold,
+					notification, notification_context,
+					affinity, completion, context, srq);
+}
+
+/**
+ * ndk_create_qp - create a QP
+ * @pd: the PD
+ * @receive_cq: CQ of its receives
+ * @initiator_cq: CQ of its initiator requests; may be the same
+ * @qp_context: given back in every result
+ * @receive_depth: outstanding receives
+ * @initiator_depth: outstanding initiator requests
+ * @max_receive_sge: SGEs of a receive
+ * @max_initiator_sge: SGEs of an initiator request
+ * @inline_size: bytes of a request with NDK_OP_FLAG_INLINE
+ * @completion: called if the call is pending
+ * @context: for @completion
+ * @qp: the QP, if the call is not pending and succeeds
+ *
+ * Return: -EINPROGRESS; -EINVAL over a limit of &struct ndk_adapter_info, or
+ * for a CQ of another adapter; -ENOMEM and -ENODEV, here or in @completion.
+ */
+static inline int ndk_create_qp(struct ndk_pd *pd, struct ndk_cq *receive_cq,
+				struct ndk_cq *initiator_cq, void *qp_context,
+				u32 receive_depth, u32 initiator_depth,
+				u32 max_receive_sge, u32 max_initiator_sge,
+				u32 inline_size,
+				ndk_create_completion_fn completion,
+				void *context, struct ndk_qp **qp)
+{
+	return pd->dispatch->create_qp(pd, receive_cq, initiator_cq, qp_context,
+				       receive_depth, initiator_depth,
+				       max_receive_sge, max_initiator_sge,
+				       inline_size, completion, context, qp);
+}
+
+/**
+ * ndk_create_qp_with_srq - create a QP whose receives come from an SRQ
+ * @pd: the PD
+ * @receive_cq: CQ of its receives
+ * @initiator_cq: CQ of its initiator requests; may be the same
+ * @srq: the SRQ
+ * @qp_context: given back in every result
+ * @initiator_depth: outstanding initiator requests
+ * @max_initiator_sge: SGEs of an initiator request
+ * @inline_size: bytes of a request with NDK_OP_FLAG_INLINE
+ * @completion: called if the call is pending
+ * @context: for @completion
+ * @qp: the QP, if the call is not pending and succeeds
+ *
+ * Return: as ndk_create_qp(); -EOPNOTSUPP where SRQs are not offered.
+ */
+static inline int
+ndk_create_qp_with_srq(struct ndk_pd *pd, struct ndk_cq *receive_cq,
+		       struct ndk_cq *initiator_cq, struct ndk_srq *srq,
+		       void *qp_context, u32 initiator_depth,
+		       u32 max_initiator_sge, u32 inline_size,
+		       ndk_create_completion_fn completion, void *context,
+		       struct ndk_qp **qp)
+{
+	return pd->dispatch->create_qp_with_srq(pd, receive_cq, initiator_cq,
+						srq, qp_context,
+						initiator_depth,
+						max_initiator_sge, inline_size,
+						completion, context, qp);
+}
+
+/**
+ * ndk_get_privileged_token - token for the addresses of an &struct ndk_lam
+ * @pd: the PD
+ *
+ * It gives local rights only.
+ * Return: the token.
+ */
+static inline u32 ndk_get_privileged_token(struct ndk_pd *pd)
+{
+	return pd->dispatch->get_privileged_token(pd);
+}
+
+/* CQ */
+
+/**
+ * ndk_close_cq - close a CQ
+ * @cq: the CQ
+ * @completion: called if the call is pending
+ * @context: for @completion
+ *
+ * Completes after every QP on @cq is closed.
+ * Return: 0 or -EINPROGRESS.
+ */
+static inline int ndk_close_cq(struct ndk_cq *cq,
+			       ndk_close_completion_fn completion,
+			       void *context)
+{
+	return cq->dispatch->close(&cq->header, completion, context);
+}
+
+/**
+ * ndk_resize_cq - change the depth of a CQ
+ * @cq: the CQ
+ * @depth: completions that it must be able to hold
+ * @completion: called if the call is pending
+ * @context: for @completion
+ *
+ * Return: 0 or -EINPROGRESS; -EINVAL over max_cq_depth; -EOVERFLOW below what
+ * is queued; -ENOMEM; -ENODEV; -EOPNOTSUPP without NDK_ADAPTER_FLAG_CQ_RESIZE.
+ */
+static inline int ndk_resize_cq(struct ndk_cq *cq, u32 depth,
+				ndk_request_completion_fn completion,
+				void *context)
+{
+	return cq->dispatch->resize(cq, depth, completion, context);
+}
+
+/**
+ * ndk_arm_cq - ask for one notification
+ * @cq: the CQ
+ * @type: an &enum ndk_cq_notify
+ *
+ * Completions that came after the last notification answer at once. Not to be
+ * called at the same time as ndk_get_cq_results() or another arm of @cq.
+ */
+static inline void ndk_arm_cq(struct ndk_cq *cq, u32 type)
+{
+	cq->dispatch->arm(cq, type);
+}
+
+/**
+ * ndk_get_cq_results - take results
+ * @cq: the CQ
+ * @results: where to
+ * @count: entries of @results
+ *
+ * The consumer serializes the calls for one CQ, and against ndk_arm_cq().
+ * Return: number taken; fewer than @count means that the CQ was empty.
+ */
+static inline u32 ndk_get_cq_results(struct ndk_cq *cq,
+				     struct ndk_result *results, u32 count)
+{
+	return cq->dispatch->get_results(cq, results, count);
+}
+
+/**
+ * ndk_control_cq_interrupt_moderation - have notifications come in groups
+ * @cq: the CQ
+ * @interval: microseconds by which a notification may be late; 0 for none,
+ *	U32_MAX for no bound
+ * @count: completions after which it comes all the same; 0 or 1 for none,
+ *	U32_MAX or more than the depth for no bound
+ *
+ * Return: 0; -EDOM when both are without bound; -EOPNOTSUPP without
+ * NDK_ADAPTER_FLAG_CQ_INTERRUPT_MODERATION; -ENOMEM.
+ */
+static inline int ndk_control_cq_interrupt_moderation(struct ndk_cq *cq,
+						      u32 interval, u32 count)
+{
+	return cq->dispatch->control_interrupt_moderation(cq, interval, count);
+}
+
+/**
+ * ndk_get_cq_results_ex - take results with their types
+ * @cq: the CQ
+ * @results: where to
+ * @count: entries of @results
+ *
+ * Return: as ndk_get_cq_results(), from the same queue.
+ */
+static inline u32 ndk_get_cq_results_ex(struct ndk_cq *cq,
+					struct ndk_result_ex *results,
+					u32 count)
+{
+	return cq->dispatch->get_results_ex(cq, results, count);
+}
+
+/* SRQ */
+
+/**
+ * ndk_close_srq - close an SRQ
+ * @srq: the SRQ
+ * @completion: called if the call is pending
+ * @context: for @completion
+ *
+ * Return: 0 or -EINPROGRESS.
+ */
+static inline int ndk_close_srq(struct ndk_srq *srq,
+				ndk_close_completion_fn completion,
+				void *context)
+{
+	return srq->dispatch->close(&srq->header, completion, context);
+}
+
+/**
+ * ndk_modify_srq - change depth or threshold of an SRQ
+ * @srq: the SRQ
+ * @depth: outstanding receives, 0 to keep
+ * @notify_threshold: arms one notification; 0 keeps threshold and arming
+ * @completion: called if the call is pending
+ * @context: for @completion
+ *
+ * Return: 0 or -EINPROGRESS; -EINVAL over max_srq_depth; -EOVERFLOW below what
+ * is outstanding; -ENOMEM; -ENODEV.
+ */
+static inline int ndk_modify_srq(struct ndk_srq *srq, u32 depth,
+				 u32 notify_threshold,
+				 ndk_request_completion_fn completion,
+				 void *context)
+{
+	return srq->dispatch->modify(srq, depth, notify_threshold, completion,
+				     context);
+}
+
+/**
+ * ndk_srq_receive - post a receive to an SRQ
+ * @srq: the SRQ
+ * @context: given back in the result
+ * @sgl: the buffer; the array is read during the call only
+ * @nr_sge: entries of @sgl
+ *
+ * Return: 0; -ENOBUFS when the SRQ is full; -EMSGSIZE for too many SGEs;
+ * -ENODEV.
+ */
+static inline int ndk_srq_receive(struct ndk_srq *srq, void *context,
+				  const struct ndk_sge *sgl, u32 nr_sge)
+{
+	return srq->dispatch->receive(srq, context, sgl, nr_sge);
+}
+
+/*
+ * QP. The consumer serializes posts to the initiator queue of one QP, and
+ * those to its receive queue. A post that fails has no completion, and leaves
+ * the queue as it was.
+ */
+
+/**
+ * ndk_close_qp - close a QP
+ * @qp: the QP
+ * @completion: called if the call is pending
+ * @context: for @completion
+ *
+ * Outstanding requests end with -ECANCELED; their results stay in the CQ.
+ * Completes after the connector that uses @qp is closed.
+ * Return: 0 or -EINPROGRESS.
+ */
+static inline int ndk_close_qp(struct ndk_qp *qp,
+			       ndk_close_completion_fn completion,
+			       void *context)
+{
+	return qp->dispatch->close(&qp->header, completion, context);
+}
+
+/**
+ * ndk_flush - cancel everything outstanding on a QP
+ * @qp: the QP
+ *
+ * Outstanding requests end with -ECANCELED in the CQ, in time. The connection
+ * does not survive it. May be called at the same time as posts.
+ */
+static inline void ndk_flush(struct ndk_qp *qp)
+{
+	qp->dispatch->flush(qp);
+}
+
+/**
+ * ndk_send - send a message
+ * @qp: the QP, connected
+ * @context: given back in the result
+ * @sgl: the message; the array is read during the call only
+ * @nr_sge: entries of @sgl, 0 for an empty message
+ * @flags: NDK_OP_FLAG_SILENT_SUCCESS, READ_FENCE, SEND_AND_SOLICIT_EVENT,
+ *	INLINE, DEFER
+ *
+ * Return: 0; -ENOTCONN when not connected; -ENOBUFS when the queue is full;
+ * -EMSGSIZE for too many SGEs or bytes; -EINVAL for another flag; -ENODEV.
+ */
+static inline int ndk_send(struct ndk_qp *qp, void *context,
+			   const struct ndk_sge *sgl, u32 nr_sge, u32 flags)
+{
+	return qp->dispatch->send(qp, context, sgl, nr_sge, flags);
+}
+
+/**
+ * ndk_receive - post a receive
+ * @qp: the QP, connected or not
+ * @context: given back in the result
+ * @sgl: the buffer; the array is read during the call only
+ * @nr_sge: entries of @sgl
+ *
+ * Return: 0; -ENOBUFS when the queue is full; -EMSGSIZE for too many SGEs;
+ * -EBADRQC on a QP with an SRQ; -ENODEV.
+ */
+static inline int ndk_receive(struct ndk_qp *qp, void *context,
+			      const struct ndk_sge *sgl, u32 nr_sge)
+{
+	return qp->dispatch->receive(qp, context, sgl, nr_sge);
+}
+
+/**
+ * ndk_bind - bind a memory window
+ * @qp: the QP, connected
+ * @context: given back in the result
+ * @mr: registered MR in which the window lies
+ * @mw: the window
+ * @va: its start, an address within @mr
+ * @length: its bytes
+ * @flags: NDK_OP_FLAG_SILENT_SUCCESS, READ_FENCE, ALLOW_REMOTE_READ,
+ *	ALLOW_REMOTE_WRITE, DEFER
+ *
+ * Return: 0; -ENOTCONN; -EACCES when @mr has not the rights; -EINVAL;
+ * -ENOBUFS; -ENODEV; -EOPNOTSUPP where windows are not offered.
+ */
+static inline int ndk_bind(struct ndk_qp *qp, void *context,
+			   struct ndk_mr *mr, struct ndk_mw *mw, u64 va,
+			   u64 length, u32 flags)
+{
+	return qp->dispatch->bind(qp, context, mr, mw, va, length, flags);
+}
+
+/**
+ * ndk_fast_register - register the pages of a LAM
+ * @qp: the QP, connected
+ * @context: given back in the result
+ * @mr: MR that ndk_initialize_fast_register_mr() has made ready
+ * @page_count: entries of @pages, at most as many as @mr was made ready for
+ * @pages: addresses out of an &struct ndk_lam
+ * @fbo: offset of the region in the first page, below PAGE_SIZE
+ * @length: bytes of the region
+ * @va: address that names the first byte; equal to @fbo modulo PAGE_SIZE, and
+ *	0 only if @fbo is
+ * @flags: NDK_OP_FLAG_SILENT_SUCCESS, READ_FENCE, ALLOW_REMOTE_READ,
+ *	ALLOW_LOCAL_WRITE, ALLOW_REMOTE_WRITE, RDMA_READ_SINK, DEFER
+ *
+ * The tokens of @mr are new, and can be read as soon as the call returns.
+ * Return: 0; -ENOTCONN; -EACCES for remote rights that @mr was not made ready
+ * for; -EINVAL; -EBADRQC when @mr is registered or not ready; -ENOBUFS;
+ * -ENODEV.
+ */
+static inline int ndk_fast_register(struct ndk_qp *qp, void *context,
+				    struct ndk_mr *mr, u32 page_count,
+				    const u64 *pages, u32 fbo, u64 length,
+				    u64 va, u32 flags)
+{
+	return qp->dispatch->fast_register(qp, context, mr, page_count, pages,
+					   fbo, length, va, flags);
+}
+
+/**
+ * ndk_invalidate - end a fast registration, or unbind a window
+ * @qp: the QP, connected
+ * @context: given back in the result
+ * @mr_or_mw: header of the MR or window
+ * @flags: NDK_OP_FLAG_SILENT_SUCCESS, READ_FENCE, DEFER
+ *
+ * Return: 0; -ENOTCONN; -EINVAL; -EBADRQC when there is nothing to end;
+ * -ENOBUFS; -ENODEV.
+ */
+static inline int ndk_invalidate(struct ndk_qp *qp, void *context,
+				 struct ndk_object_header *mr_or_mw, u32 flags)
+{
+	return qp->dispatch->invalidate(qp, context, mr_or_mw, flags);
+}
+
+/**
+ * ndk_read - read from the peer's memory
+ * @qp: the QP, connected
+ * @context: given back in the result
+ * @sgl: the buffer; the array is read during the call only
+ * @nr_sge: entries of @sgl
+ * @remote_address: address within the peer's region
+ * @remote_token: the peer's token
+ * @flags: NDK_OP_FLAG_SILENT_SUCCESS, READ_FENCE, RDMA_READ_LOCAL_INVALIDATE,
+ *	DEFER
+ *
+ * Return: as ndk_send().
+ */
+static inline int ndk_read(struct ndk_qp *qp, void *context,
+			   const struct ndk_sge *sgl, u32 nr_sge,
+			   u64 remote_address, u32 remote_token, u32 flags)
+{
+	return qp->dispatch->read(qp, context, sgl, nr_sge, remote_address,
+				  remote_token, flags);
+}
+
+/**
+ * ndk_write - write to the peer's memory
+ * @qp: the QP, connected
+ * @context: given back in the result
+ * @sgl: the data; the array is read during the call only
+ * @nr_sge: entries of @sgl
+ * @remote_address: address within the peer's region
+ * @remote_token: the peer's token
+ * @flags: NDK_OP_FLAG_SILENT_SUCCESS, READ_FENCE, INLINE, DEFER
+ *
+ * Return: as ndk_send().
+ */
+static inline int ndk_write(struct ndk_qp *qp, void *context,
+			    const struct ndk_sge *sgl, u32 nr_sge,
+			    u64 remote_address, u32 remote_token, u32 flags)
+{
+	return qp->dispatch->write(qp, context, sgl, nr_sge, remote_address,
+				   remote_token, flags);
+}
+
+/**
+ * ndk_send_and_invalidate - send, and invalidate a token of the peer's
+ * @qp: the QP, connected
+ * @context: given back in the result
+ * @sgl: the message; the array is read during the call only
+ * @nr_sge: entries of @sgl
+ * @flags: as ndk_send()
+ * @remote_token: the peer's token; an invalid one ends the connection
+ *
+ * Return: as ndk_send().
+ */
+static inline int ndk_send_and_invalidate(struct ndk_qp *qp, void *context,
+					  const struct ndk_sge *sgl, u32 nr_sge,
+					  u32 flags, u32 remote_token)
+{
+	return qp->dispatch->send_and_invalidate(qp, context, sgl, nr_sge,
+						 flags, remote_token);
+}
+
+/* MR */
+
+/**
+ * ndk_close_mr - close an MR
+ * @mr: the MR; a registration that is left is ended
+ * @completion: called if the call is pending
+ * @context: for @completion
+ *
+ * Return: 0 or -EINPROGRESS.
+ */
+static inline int ndk_close_mr(struct ndk_mr *mr,
+			       ndk_close_completion_fn completion,
+			       void *context)
+{
+	return mr->dispatch->close(&mr->header, completion, context);
+}
+
+/**
+ * ndk_register_mr - register a buffer
+ * @mr: MR created with fast_register false
+ * @sgl: the buffer: gapless but for its ends; stays pinned while registered
+ * @nents: entries of @sgl
+ * @va: address that names the first byte; equal to its offset modulo
+ *	PAGE_SIZE. It is never dereferenced.
+ * @length: bytes, up to max_registration_size
+ * @flags: NDK_MR_FLAG_*
+ * @completion: called if the call is pending
+ * @context: for @completion
+ *
+ * Return: -EINPROGRESS; -EINVAL for a buffer with gaps, a wrong size or flag;
+ * -EBADRQC for an MR that is registered or of the other kind; -ENOMEM and
+ * -ENODEV, here or in @completion.
+ */
+static inline int ndk_register_mr(struct ndk_mr *mr, struct scatterlist *sgl,
+				  unsigned int nents, u64 va, u64 length,
+				  u32 flags,
+				  ndk_request_completion_fn completion,
+				  void *context)
+{
+	return mr->dispatch->register_mr(mr, sgl, nents, va, length, flags,
+					 completion, context);
+}
+
+/**
+ * ndk_deregister_mr - end a registration of ndk_register_mr()
+ * @mr: the MR
+ * @completion: called if the call is pending
+ * @context: for @completion
+ *
+ * Afterwards its tokens are dead and it can be registered again.
+ * Return: -EINPROGRESS; -EBADRQC when it is not registered; -EBUSY while a
+ * window is bound to it; -ENODEV.
+ */
+static inline int ndk_deregister_mr(struct ndk_mr *mr,
+				    ndk_request_completion_fn completion,
+				    void *context)
+{
+	return mr->dispatch->deregister(mr, completion, context);
+}
+
+/**
+ * ndk_initialize_fast_register_mr - make an MR ready for ndk_fast_register()
+ * @mr: MR created with fast_register true
+ * @page_count: most pages of a registration, from 1
+ * @remote_access: whether a registration may give remote rights
+ * @completion: called if the call is pending
+ * @context: for @completion
+ *
+ * Return: -EINPROGRESS; -EINVAL for 0 pages; -ERANGE for more pages than the
+ * adapter can do; -EBADRQC for an MR of the other kind or with a registration;
+ * -ENOMEM and -ENODEV, here or in @completion.
+ */
+static inline int
+ndk_initialize_fast_register_mr(struct ndk_mr *mr, u32 page_count,
+				bool remote_access,
+				ndk_request_completion_fn completion,
+				void *context)
+{
+	return mr->dispatch->initialize_fast_register(mr, page_count,
+						      remote_access, completion,
+						      context);
+}
+
+/**
+ * ndk_get_remote_token_from_mr - token of an MR, for the peer
+ * @mr: the MR, registered, or ready for fast registration
+ *
+ * Return: the token, a number in the CPU's byte order.
+ */
+static inline u32 ndk_get_remote_token_from_mr(struct ndk_mr *mr)
+{
+	return mr->dispatch->get_remote_token(mr);
+}
+
+/**
+ * ndk_get_local_token_from_mr - token of an MR, for SGEs
+ * @mr: the MR, registered, or ready for fast registration
+ *
+ * Return: the token.
+ */
+static inline u32 ndk_get_local_token_from_mr(struct ndk_mr *mr)
+{
+	return mr->dispatch->get_local_token(mr);
+}
+
+/* MW */
+
+/**
+ * ndk_close_mw - close a memory window
+ * @mw: the window
+ * @completion: called if the call is pending
+ * @context: for @completion
+ *
+ * Return: 0 or -EINPROGRESS.
+ */
+static inline int ndk_close_mw(struct ndk_mw *mw,
+			       ndk_close_completion_fn completion,
+			       void *context)
+{
+	return mw->dispatch->close(&mw->header, completion, context);
+}
+
+/**
+ * ndk_get_remote_token_from_mw - token of a window, for the peer
+ * @mw: the window, bound
+ *
+ * Return: the token.
+ */
+static inline u32 ndk_get_remote_token_from_mw(struct ndk_mw *mw)
+{
+	return mw->dispatch->get_remote_token(mw);
+}
+
+/* Shared endpoint */
+
+/**
+ * ndk_close_shared_endpoint - close a shared endpoint
+ * @endpoint: the endpoint
+ * @completion: called if the call is pending
+ * @context: for @completion
+ *
+ * The address stays taken until every connector over it is closed.
+ * Return: 0 or -EINPROGRESS.
+ */
+static inline int
+ndk_close_shared_endpoint(struct ndk_shared_endpoint *endpoint,
+			  ndk_close_completion_fn completion, void *context)
+{
+	return endpoint->dispatch->close(&endpoint->header, completion,
+					 context);
+}
+
+/**
+ * ndk_get_shared_endpoint_local_address - address of a shared endpoint
+ * @endpoint: the endpoint
+ * @address: where to
+ * @address_len: bytes at @address; on return those of the address
+ *
+ * Return: 0; -ENOSPC when too small, with @address untouched.
+ */
+static inline int
+ndk_get_shared_endpoint_local_address(struct ndk_shared_endpoint *endpoint,
+				      struct sockaddr *address,
+				      u32 *address_len)
+{
+	return endpoint->dispatch->get_local_address(endpoint, address,
+						     address_len);
+}
+
+/* Connector */
+
+/**
+ * ndk_close_connector - close a connector, in any state
+ * @connector: the connector
+ * @completion: called if the call is pending
+ * @context: for @completion
+ *
+ * A pending request of it ends first, with -ECANCELED. An incoming connection
+ * is rejected, an established one aborted; its QP is flushed.
+ * Return: 0 or -EINPROGRESS.
+ */
+static inline int ndk_close_connector(struct ndk_connector *connector,
+				      ndk_close_completion_fn completion,
+				      void *context)
+{
+	return connector->dispatch->close(&connector->header, completion,
+					  context);
+}
+
+/**
+ * ndk_connect - ask a peer for a connection
+ * @connector: connector of ndk_create_connector()
+ * @qp: QP for the connection
+ * @source: local IP address of the adapter, and port; port 0 has one chosen
+ * @source_len: bytes of @source
+ * @destination: peer's IP address and port
+ * @destination_len: bytes of @destination
+ * @inbound_read_limit: reads of the peer at a time; capped silently
+ * @outbound_read_limit: reads of ours at a time; capped silently
+ * @private_data: for the peer, copied during the call; or NULL
+ * @private_data_len: its bytes, at most max_caller_data
+ * @completion: called if the call is pending
+ * @context: for @completion
+ *
+ * Success means that the peer accepts. Call ndk_complete_connect() or
+ * ndk_reject() next.
+ * Return: -EINPROGRESS; here or in @completion: -ENOMEM, -ENETUNREACH(*),
+ * -EHOSTUNREACH(*), -ECONNREFUSED(*) when nobody listens or the peer rejects,
+ * -ETIMEDOUT(*), -EADDRINUSE, -EADDRNOTAVAIL when @source is none of the
+ * adapter's, -EUSERS when no port is free, -EEXIST when the same connection
+ * exists, -EISCONN for a QP or connector in use, -E2BIG for too long private
+ * data, -EINVAL, -ENODEV. After one marked (*) the connector can be used again.
+ */
+static inline int ndk_connect(struct ndk_connector *connector,
+			      struct ndk_qp *qp, const struct sockaddr *source,
+			      u32 source_len,
+			      const struct sockaddr *destination,
+			      u32 destination_len, u32 inbound_read_limit,
+			      u32 outbound_read_limit, const void *private_data,
+			      u32 private_data_len,
+			      ndk_request_completion_fn completion,
+			      void *context)
+{
+	return connector->dispatch->connect(connector, qp, source, source_len,
+					    destination, destination_len,
+					    inbound_read_limit,
+					    outbound_read_limit, private_data,
+					    private_data_len, completion,
+					    context);
+}
+
+/**
+ * ndk_connect_with_shared_endpoint - as ndk_connect(), from a shared endpoint
+ * @connector: connector of ndk_create_connector()
+ * @qp: QP for the connection
+ * @endpoint: the local address
+ * @destination: peer's IP address and port
+ * @destination_len: bytes of @destination
+ * @inbound_read_limit: reads of the peer at a time; capped silently
+ * @outbound_read_limit: reads of ours at a time; capped silently
+ * @private_data: for the peer, copied during the call; or NULL
+ * @private_data_len: its bytes, at most max_caller_data
+ * @completion: called if the call is pending
+ * @context: for @completion
+ *
+ * Return: as ndk_connect(); -EOPNOTSUPP where shared endpoints are not offered.
+ */
+static inline int
+ndk_connect_with_shared_endpoint(struct ndk_connector *connector,
+				 struct ndk_qp *qp,
+				 struct ndk_shared_endpoint *endpoint,
+				 const struct sockaddr *destination,
+				 u32 destination_len, u32 inbound_read_limit,
+				 u32 outbound_read_limit,
+				 const void *private_data, u32 private_data_len,
+				 ndk_request_completion_fn completion,
+				 void *context)
+{
+	return connector->dispatch->connect_with_shared_endpoint(
+		connector, qp, endpoint, destination, destination_len,
+		inbound_read_limit, outbound_read_limit, private_data,
+		private_data_len, completion, context);
+}
+
+/**
+ * ndk_complete_connect - take the connection that the peer has accepted
+ * @connector: connector whose ndk_connect() succeeded
+ * @disconnect_event: called when the connection ends other than by us, or NULL
+ * @disconnect_event_context: for @disconnect_event
+ * @completion: called if the call is pending
+ * @context: for @completion
+ *
+ * Return: -EINPROGRESS; -ENOTCONN when there is nothing to complete;
+ * -ECONNABORTED when the peer gave up, -ETIMEDOUT when it came too late, -ENODEV,
+ * here or in @completion.
+ */
+static inline int
+ndk_complete_connect(struct ndk_connector *connector,
+		     ndk_disconnect_event_fn disconnect_event,
+		     void *disconnect_event_context,
+		     ndk_request_completion_fn completion, void *context)
+{
+	return connector->dispatch->complete_connect(connector,
+						     disconnect_event,
+						     disconnect_event_context,
+						     completion, context);
+}
+
+/**
+ * ndk_accept - accept an incoming connection
+ * @connector: connector of an ndk_connect_event_fn
+ * @qp: QP for the connection
+ * @inbound_read_limit: reads of the peer at a time; capped silently
+ * @outbound_read_limit: reads of ours at a time; capped silently
+ * @private_data: for the peer, copied during the call; or NULL
+ * @private_data_len: its bytes, at most max_callee_data
+ * @disconnect_event: called when the connection ends other than by us, or NULL
+ * @disconnect_event_context: for @disconnect_event
+ * @completion: called if the call is pending
+ * @context: for @completion
+ *
+ * Completes when the peer completes the connect.
+ * Return: -EINPROGRESS; -ENOTCONN for a connector that is not incoming;
+ * -ECONNABORTED when the peer gave up, -ETIMEDOUT when it did not complete,
+ * -EISCONN for a QP in use, -E2BIG for too long private data, -EINVAL, -ENOMEM,
+ * -ENODEV, here or in @completion.
+ */
+static inline int ndk_accept(struct ndk_connector *connector,
+			     struct ndk_qp *qp, u32 inbound_read_limit,
+			     u32 outbound_read_limit, const void *private_data,
+			     u32 private_data_len,
+			     ndk_disconnect_event_fn disconnect_event,
+			     void *disconnect_event_context,
+			     ndk_request_completion_fn completion,
+			     void *context)
+{
+	return connector->dispatch->accept(connector, qp, inbound_read_limit,
+					   outbound_read_limit, private_data,
+					   private_data_len, disconnect_event,
+					   disconnect_event_context, completion,
+					   context);
+}
+
+/**
+ * ndk_reject - refuse a connection
+ * @connector: incoming connector, or one whose ndk_connect() succeeded
+ * @private_data: for the peer, copied during the call; or NULL
+ * @private_data_len: its bytes, at most max_callee_data
+ *
+ * Afterwards the connector can only be closed.
+ * Return: 0; -ECONNABORTED when the peer gave up before; -ENOTCONN in another
+ * state; -E2BIG; -EINVAL; -ENOMEM; -ENODEV.
+ */
+static inline int ndk_reject(struct ndk_connector *connector,
+			     const void *private_data, u32 private_data_len)
+{
+	return connector->dispatch->reject(connector, private_data,
+					   private_data_len);
+}
+
+/**
+ * ndk_get_connection_data - what the peer sent, and the read limits in force
+ * @connector: incoming connector, or one whose ndk_connect() has ended
+ * @inbound_read_limit: reads of the peer at a time; or NULL
+ * @outbound_read_limit: reads of ours at a time; or NULL
+ * @private_data: where to put the private data; or NULL
+ * @private_data_len: bytes at @private_data, 0 with NULL; on return the
+ *	capacity of the transport, which is not what the peer sent: the rest
+ *	is zero
+ *
+ * Return: 0; -ENOSPC when it does not fit, with as much as fits copied;
+ * -EINVAL; -ENOTCONN when there is no data.
+ */
+static inline int ndk_get_connection_data(struct ndk_connector *connector,
+					  u32 *inbound_read_limit,
+					  u32 *outbound_read_limit,
+					  void *private_data,
+					  u32 *private_data_len)
+{
+	return connector->dispatch->get_connection_data(connector,
+							inbound_read_limit,
+							outbound_read_limit,
+							private_data,
+							private_data_len);
+}
+
+/**
+ * ndk_get_local_address - local address of a connector
+ * @connector: the connector
+ * @address: where to
+ * @address_len: bytes at @address; on return those of the address
+ *
+ * Return: 0; -ENOSPC when too small, with @address untouched; -ENOTCONN when
+ * it has none yet.
+ */
+static inline int ndk_get_local_address(struct ndk_connector *connector,
+					struct sockaddr *address,
+					u32 *address_len)
+{
+	return connector->dispatch->get_local_address(connector, address,
+						      address_len);
+}
+
+/**
+ * ndk_get_peer_address - peer's address of a connector
+ * @connector: the connector
+ * @address: where to
+ * @address_len: bytes at @address; on return those of the address
+ *
+ * Return: as ndk_get_local_address().
+ */
+static inline int ndk_get_peer_address(struct ndk_connector *connector,
+				       struct sockaddr *address,
+				       u32 *address_len)
+{
+	return connector->dispatch->get_peer_address(connector, address,
+						     address_len);
+}
+
+/**
+ * ndk_disconnect - end a connection in good order
+ * @connector: the connector, connected
+ * @completion: called if the call is pending
+ * @context: for @completion
+ *
+ * Completes when the peer has answered or a timeout has passed, and nothing of
+ * the QP moves any more; what is outstanding ends with -ECANCELED. After it the
+ * connection is gone, whatever the status.
+ * Return: -EINPROGRESS; -ENOTCONN when not connected; -ETIMEDOUT when the peer
+ * did not answer, -ECONNABORTED when the connection broke, -ENODEV, here or in
+ * @completion.
+ */
+static inline int ndk_disconnect(struct ndk_connector *connector,
+				 ndk_request_completion_fn completion,
+				 void *context)
+{
+	return connector->dispatch->disconnect(connector, completion, context);
+}
+
+/**
+ * ndk_complete_connect_ex - as ndk_complete_connect(), with another event
+ * @connector: connector whose ndk_connect() succeeded
+ * @disconnect_event: called when the connection ends other than by us, or NULL
+ * @disconnect_event_context: for @disconnect_event
+ * @completion: called if the call is pending
+ * @context: for @completion
+ *
+ * Return: as ndk_complete_connect().
+ */
+static inline int
+ndk_complete_connect_ex(struct ndk_connector *connector,
+			ndk_disconnect_event_ex_fn disconnect_event,
+			void *disconnect_event_context,
+			ndk_request_completion_fn completion, void *context)
+{
+	return connector->dispatch->complete_connect_ex(
+		connector, disconnect_event, disconnect_event_context,
+		completion, context);
+}
+
+/**
+ * ndk_accept_ex - as ndk_accept(), with another event
+ * @connector: connector of an ndk_connect_event_fn
+ * @qp: QP for the connection
+ * @inbound_read_limit: reads of the peer at a time; capped silently
+ * @outbound_read_limit: reads of ours at a time; capped silently
+ * @private_data: for the peer, copied during the call; or NULL
+ * @private_data_len: its bytes, at most max_callee_data
+ * @disconnect_event: called when the connection ends other than by us, or NULL
+ * @disconnect_event_context: for @disconnect_event
+ * @completion: called if the call is pending
+ * @context: for @completion
+ *
+ * Return: as ndk_accept().
+ */
+static inline int ndk_accept_ex(struct ndk_connector *connector,
+				struct ndk_qp *qp, u32 inbound_read_limit,
+				u32 outbound_read_limit,
+				const void *private_data, u32 private_data_len,
+				ndk_disconnect_event_ex_fn disconnect_event,
+				void *disconnect_event_context,
+				ndk_request_completion_fn completion,
+				void *context)
+{
+	return connector->dispatch->accept_ex(connector, qp, inbound_read_limit,
+					      outbound_read_limit, private_data,
+					      private_data_len,
+					      disconnect_event,
+					      disconnect_event_context,
+					      completion, context);
+}
+
+/* Listener */
+
+/**
+ * ndk_close_listener - close a listener
+ * @listener: the listener
+ * @completion: called if the call is pending
+ * @context: for @completion
+ *
+ * Incoming connections are refused at once. Completes, and frees the address,
+ * when every connector that @listener gave is closed.
+ * Return: 0 or -EINPROGRESS.
+ */
+static inline int ndk_close_listener(struct ndk_listener *listener,
+				     ndk_close_completion_fn completion,
+				     void *context)
+{
+	return listener->dispatch->close(&listener->header, completion,
+					 context);
+}
+
+/**
+ * ndk_listen - start to listen
+ * @listener: the listener
+ * @address: local IP address of the adapter, and port; port 0 has one chosen
+ * @address_len: bytes of @address
+ * @completion: called if the call is pending
+ * @context: for @completion
+ *
+ * Return: -EINPROGRESS; -EADDRINUSE, -EADDRNOTAVAIL when @address is none of
+ * the adapter's, -EUSERS when no port is free, -ENOMEM, -ENODEV, here or in
+ * @completion; -EBADFD for a listener that listens; -EINVAL.
+ */
+static inline int ndk_listen(struct ndk_listener *listener,
+			     const struct sockaddr *address, u32 address_len,
+			     ndk_request_completion_fn completion,
+			     void *context)
+{
+	return listener->dispatch->listen(listener, address, address_len,
+					  completion, context);
+}
+
+/**
+ * ndk_get_listener_local_address - address that a listener listens on
+ * @listener: the listener
+ * @address: where to
+ * @address_len: bytes at @address; on return those of the address
+ *
+ * Return: 0; -ENOSPC when too small, with @address untouched; -EBADFD when it
+ * does not listen.
+ */
+static inline int
+ndk_get_listener_local_address(struct ndk_listener *listener,
+			       struct sockaddr *address, u32 *address_len)
+{
+	return listener->dispatch->get_local_address(listener, address,
+						     address_len);
+}
+
+/**
+ * ndk_control_connect_events - pause or resume a listener
+ * @listener: the listener
+ * @pause: whether to refuse what comes in, as if nobody listened
+ *
+ * One event that was on its way may still come after a pause.
+ */
+static inline void ndk_control_connect_events(struct ndk_listener *listener,
+					      bool pause)
+{
+	listener->dispatch->control_connect_events(listener, pause);
+}
+
+#endif /* _NDK_NDK_H */
