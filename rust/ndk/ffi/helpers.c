@@ -1,0 +1,466 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Static inlines and macros of the kernel as functions that Rust can call. No logic here. */
+
+#include <linux/inetdevice.h>
+#include <linux/interrupt.h>
+#include <linux/netdevice.h>
+#include <linux/nsproxy.h>
+#include <linux/preempt.h>
+#include <linux/sched/mm.h>
+#include <net/addrconf.h>
+#include <net/if_inet6.h>
+#include <net/net_namespace.h>
+#include <rdma/ib_cache.h>
+
+#include "helpers.h"
+#include "sizes_generated.h"
+
+/* Verbs. */
+
+int ndk_helper_ib_post_send(struct ib_qp *qp, const struct ib_send_wr *wr,
+			    const struct ib_send_wr **bad)
+{
+	return ib_post_send(qp, wr, bad);
+}
+
+int ndk_helper_ib_post_recv(struct ib_qp *qp, const struct ib_recv_wr *wr,
+			    const struct ib_recv_wr **bad)
+{
+	return ib_post_recv(qp, wr, bad);
+}
+
+int ndk_helper_ib_post_srq_recv(struct ib_srq *srq, const struct ib_recv_wr *wr,
+				const struct ib_recv_wr **bad)
+{
+	return ib_post_srq_recv(srq, wr, bad);
+}
+
+int ndk_helper_ib_poll_cq(struct ib_cq *cq, int num, struct ib_wc *wc)
+{
+	return ib_poll_cq(cq, num, wc);
+}
+
+int ndk_helper_ib_req_notify_cq(struct ib_cq *cq, int flags)
+{
+	return ib_req_notify_cq(cq, flags);
+}
+
+struct ib_cq *ndk_helper_ib_create_cq(struct ib_device *dev, ib_comp_handler comp,
+				      void (*event)(struct ib_event *ev, void *ctx),
+				      void *ctx, const struct ib_cq_init_attr *attr)
+{
+	return ib_create_cq(dev, comp, event, ctx, attr);
+}
+
+int ndk_helper_ib_destroy_cq(struct ib_cq *cq)
+{
+	return ib_destroy_cq_user(cq, NULL);
+}
+
+struct ib_qp *ndk_helper_ib_create_qp(struct ib_pd *pd, struct ib_qp_init_attr *attr)
+{
+	return ib_create_qp(pd, attr);
+}
+
+int ndk_helper_ib_destroy_qp(struct ib_qp *qp)
+{
+	return ib_destroy_qp(qp);
+}
+
+struct ib_srq *ndk_helper_ib_create_srq(struct ib_pd *pd, struct ib_srq_init_attr *attr)
+{
+	return ib_create_srq(pd, attr);
+}
+
+int ndk_helper_ib_destroy_srq(struct ib_srq *srq)
+{
+	return ib_destroy_srq_user(srq, NULL);
+}
+
+struct ib_pd *ndk_helper_ib_alloc_pd(struct ib_device *dev)
+{
+	return ib_alloc_pd(dev, 0);
+}
+
+int ndk_helper_ib_dealloc_pd(struct ib_pd *pd)
+{
+	return ib_dealloc_pd_user(pd, NULL);
+}
+
+int ndk_helper_ib_dereg_mr(struct ib_mr *mr)
+{
+	return ib_dereg_mr(mr);
+}
+
+void ndk_helper_ib_update_fast_reg_key(struct ib_mr *mr, u8 key)
+{
+	ib_update_fast_reg_key(mr, key);
+}
+
+u32 ndk_helper_ib_inc_rkey(u32 rkey)
+{
+	return ib_inc_rkey(rkey);
+}
+
+void *ndk_helper_ib_get_client_data(struct ib_device *dev, struct ib_client *client)
+{
+	return ib_get_client_data(dev, client);
+}
+
+bool ndk_helper_rdma_protocol_ib(const struct ib_device *dev, u32 port)
+{
+	return rdma_protocol_ib(dev, port);
+}
+
+bool ndk_helper_rdma_protocol_roce_udp(const struct ib_device *dev, u32 port)
+{
+	return rdma_protocol_roce_udp_encap(dev, port);
+}
+
+bool ndk_helper_rdma_protocol_roce_eth(const struct ib_device *dev, u32 port)
+{
+	return rdma_protocol_roce_eth_encap(dev, port);
+}
+
+bool ndk_helper_rdma_protocol_iwarp(const struct ib_device *dev, u32 port)
+{
+	return rdma_protocol_iwarp(dev, port);
+}
+
+bool ndk_helper_rdma_cap_read_inv(struct ib_device *dev, u32 port)
+{
+	return rdma_cap_read_inv(dev, port);
+}
+
+int ndk_helper_ib_mtu_enum_to_int(enum ib_mtu mtu)
+{
+	return ib_mtu_enum_to_int(mtu);
+}
+
+const char *ndk_helper_dev_name(const struct ib_device *dev)
+{
+	return dev_name(&dev->dev);
+}
+
+void ndk_helper_ib_init_event_handler(struct ib_event_handler *handler, struct ib_device *dev,
+				      void (*fn)(struct ib_event_handler *h, struct ib_event *ev))
+{
+	INIT_IB_EVENT_HANDLER(handler, dev, fn);
+}
+
+/* DMA. */
+
+bool ndk_helper_ib_uses_virt_dma(struct ib_device *dev)
+{
+	return ib_uses_virt_dma(dev);
+}
+
+int ndk_helper_ib_dma_mapping_error(struct ib_device *dev, u64 addr)
+{
+	return ib_dma_mapping_error(dev, addr);
+}
+
+u64 ndk_helper_ib_dma_map_single(struct ib_device *dev, void *ptr, size_t size,
+				 enum dma_data_direction dir)
+{
+	return ib_dma_map_single(dev, ptr, size, dir);
+}
+
+void ndk_helper_ib_dma_unmap_single(struct ib_device *dev, u64 addr, size_t size,
+				    enum dma_data_direction dir)
+{
+	ib_dma_unmap_single(dev, addr, size, dir);
+}
+
+u64 ndk_helper_ib_dma_map_page(struct ib_device *dev, struct page *page, unsigned long offset,
+			       size_t size, enum dma_data_direction dir)
+{
+	return ib_dma_map_page(dev, page, offset, size, dir);
+}
+
+void ndk_helper_ib_dma_unmap_page(struct ib_device *dev, u64 addr, size_t size,
+				  enum dma_data_direction dir)
+{
+	ib_dma_unmap_page(dev, addr, size, dir);
+}
+
+int ndk_helper_ib_dma_map_sg(struct ib_device *dev, struct scatterlist *sg, int nents,
+			     enum dma_data_direction dir)
+{
+	return ib_dma_map_sg(dev, sg, nents, dir);
+}
+
+void ndk_helper_ib_dma_unmap_sg(struct ib_device *dev, struct scatterlist *sg, int nents,
+				enum dma_data_direction dir)
+{
+	ib_dma_unmap_sg(dev, sg, nents, dir);
+}
+
+void ndk_helper_ib_dma_sync_for_cpu(struct ib_device *dev, u64 addr, size_t size,
+				    enum dma_data_direction dir)
+{
+	ib_dma_sync_single_for_cpu(dev, addr, size, dir);
+}
+
+void ndk_helper_ib_dma_sync_for_device(struct ib_device *dev, u64 addr, size_t size,
+				       enum dma_data_direction dir)
+{
+	ib_dma_sync_single_for_device(dev, addr, size, dir);
+}
+
+unsigned int ndk_helper_ib_dma_max_seg_size(struct ib_device *dev)
+{
+	return ib_dma_max_seg_size(dev);
+}
+
+void ndk_helper_sg_init_table(struct scatterlist *sg, unsigned int nents)
+{
+	sg_init_table(sg, nents);
+}
+
+void ndk_helper_sg_set_page(struct scatterlist *sg, struct page *page, unsigned int len,
+			    unsigned int offset)
+{
+	sg_set_page(sg, page, len, offset);
+}
+
+struct page *ndk_helper_sg_page(struct scatterlist *sg)
+{
+	return sg_page(sg);
+}
+
+/* Connection manager. */
+
+struct rdma_cm_id *ndk_helper_rdma_create_id(struct net *net, rdma_cm_event_handler handler,
+					     void *ctx)
+{
+	return rdma_create_id(net, handler, ctx, RDMA_PS_TCP, IB_QPT_RC);
+}
+
+/* Network. */
+
+struct net *ndk_helper_dev_net_get(struct net_device *dev)
+{
+	struct net *net;
+
+	rcu_read_lock();
+	net = maybe_get_net(dev_net_rcu(dev));
+	rcu_read_unlock();
+	return net;
+}
+
+struct net *ndk_helper_get_net(struct net *net)
+{
+	return get_net(net);
+}
+
+void ndk_helper_put_net(struct net *net)
+{
+	put_net(net);
+}
+
+struct net *ndk_helper_init_net(void)
+{
+	return &init_net;
+}
+
+struct net *ndk_helper_current_net(void)
+{
+	return get_net(current->nsproxy ? current->nsproxy->net_ns : &init_net);
+}
+
+void ndk_helper_dev_hold(struct net_device *dev)
+{
+	dev_hold(dev);
+}
+
+void ndk_helper_dev_put(struct net_device *dev)
+{
+	dev_put(dev);
+}
+
+struct net_device *ndk_helper_gid_ndev_get(const struct ib_gid_attr *attr)
+{
+	struct net_device *dev;
+
+	rcu_read_lock();
+	dev = rdma_read_gid_attr_ndev_rcu(attr);
+	if (IS_ERR(dev))
+		dev = NULL;
+	dev_hold(dev);
+	rcu_read_unlock();
+	return dev;
+}
+
+bool ndk_helper_netdev_has_addr4(struct net_device *dev, __be32 addr)
+{
+	const struct in_ifaddr *ifa;
+	struct in_device *in_dev;
+	bool found = false;
+
+	rcu_read_lock();
+	in_dev = __in_dev_get_rcu(dev);
+	if (in_dev)
+		in_dev_for_each_ifa_rcu(ifa, in_dev)
+			if (ifa->ifa_local == addr) {
+				found = true;
+				break;
+			}
+	rcu_read_unlock();
+	return found;
+}
+
+bool ndk_helper_netdev_has_addr6(struct net_device *dev, const struct in6_addr *addr)
+{
+	bool found = false;
+#if IS_ENABLED(CONFIG_IPV6)
+	const struct inet6_ifaddr *ifa;
+	struct inet6_dev *in6_dev;
+
+	rcu_read_lock();
+	in6_dev = __in6_dev_get(dev);
+	if (in6_dev)
+		list_for_each_entry_rcu(ifa, &in6_dev->addr_list, if_list)
+			if (ipv6_addr_equal(&ifa->addr, addr)) {
+				found = true;
+				break;
+			}
+	rcu_read_unlock();
+#endif
+	return found;
+}
+
+/* Up to max addresses of dev; returns how many there are, which may be more. */
+int ndk_helper_netdev_addrs(struct net_device *dev, struct sockaddr_storage *out, int max)
+{
+	const struct in_ifaddr *ifa;
+	struct in_device *in_dev;
+	int n = 0;
+
+	rcu_read_lock();
+	in_dev = __in_dev_get_rcu(dev);
+	if (in_dev)
+		in_dev_for_each_ifa_rcu(ifa, in_dev) {
+			if (n < max) {
+				struct sockaddr_in *sin = (struct sockaddr_in *)&out[n];
+
+				*sin = (struct sockaddr_in) {
+					.sin_family = AF_INET,
+					.sin_addr.s_addr = ifa->ifa_local,
+				};
+			}
+			n++;
+		}
+#if IS_ENABLED(CONFIG_IPV6)
+	struct inet6_dev *in6_dev = __in6_dev_get(dev);
+	const struct inet6_ifaddr *ifa6;
+
+	if (in6_dev)
+		list_for_each_entry_rcu(ifa6, &in6_dev->addr_list, if_list) {
+			if (n < max) {
+				struct sockaddr_in6 *sin6 = (struct sockaddr_in6 *)&out[n];
+
+				*sin6 = (struct sockaddr_in6) {
+					.sin6_family = AF_INET6,
+					.sin6_addr = ifa6->addr,
+				};
+				if (ipv6_addr_type(&ifa6->addr) & IPV6_ADDR_LINKLOCAL)
+					sin6->sin6_scope_id = dev->ifindex;
+			}
+			n++;
+		}
+#endif
+	rcu_read_unlock();
+	return n;
+}
+
+/* Work queues, contexts, locks. */
+
+struct workqueue_struct *ndk_helper_alloc_wq(const char *name, unsigned int flags, int max_active)
+{
+	return alloc_workqueue("%s", flags, max_active, name);
+}
+
+unsigned int ndk_helper_wq_sleeping_flags(void)
+{
+	return WQ_MEM_RECLAIM | WQ_UNBOUND;
+}
+
+unsigned int ndk_helper_wq_bh_flags(void)
+{
+	return WQ_BH | WQ_PERCPU;
+}
+
+void ndk_helper_flush_workqueue(struct workqueue_struct *wq)
+{
+	flush_workqueue(wq);
+}
+
+bool ndk_helper_queue_delayed_work(struct workqueue_struct *wq, struct delayed_work *work,
+				   unsigned long delay)
+{
+	return queue_delayed_work(wq, work, delay);
+}
+
+void ndk_helper_might_sleep(void)
+{
+	might_sleep();
+}
+
+bool ndk_helper_in_softirq(void)
+{
+	return in_serving_softirq() || IS_ENABLED(CONFIG_PREEMPT_RT);
+}
+
+bool ndk_helper_in_sleepable(void)
+{
+	return !in_atomic() && !irqs_disabled();
+}
+
+unsigned int ndk_helper_memalloc_noio_save(void)
+{
+	return memalloc_noio_save();
+}
+
+void ndk_helper_memalloc_noio_restore(unsigned int flags)
+{
+	memalloc_noio_restore(flags);
+}
+
+void ndk_helper_local_bh_disable(void)
+{
+	local_bh_disable();
+}
+
+void ndk_helper_local_bh_enable(void)
+{
+	local_bh_enable();
+}
+
+unsigned long ndk_helper_spin_lock_irqsave(spinlock_t *lock)
+{
+	unsigned long flags;
+
+	spin_lock_irqsave(lock, flags);
+	return flags;
+}
+
+void ndk_helper_spin_unlock_irqrestore(spinlock_t *lock, unsigned long flags)
+{
+	spin_unlock_irqrestore(lock, flags);
+}
+
+bool ndk_helper_spin_trylock_irqsave(spinlock_t *lock, unsigned long *flags)
+{
+	return spin_trylock_irqsave(lock, *flags);
+}
+
+bool ndk_helper_try_module_get(struct module *owner)
+{
+	return try_module_get(owner);
+}
+
+void ndk_helper_module_put(struct module *owner)
+{
+	module_put(owner);
+}

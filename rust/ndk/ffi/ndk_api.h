@@ -1,0 +1,8 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* What bindgen reads for Rust consumers. */
+#include <linux/scatterlist.h>
+#include <linux/socket.h>
+#include <linux/types.h>
+#if __has_include(<ndk/ndk.h>)
+#include <ndk/ndk.h>
+#endif
