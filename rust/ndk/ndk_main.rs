@@ -4,7 +4,10 @@
 
 use kernel::prelude::*;
 
+mod ctx;
 mod ffi;
+mod sync;
+mod verbs;
 
 module! {
     type: Ndk,

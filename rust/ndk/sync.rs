@@ -1,0 +1,427 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! What the `kernel` crate lacks: an interrupt-safe lock for every context, owned work queues whose items receive a context
+//! token, cancelling work, and a gate that a remover closes and waits on.
+
+use crate::{
+    ctx::{
+        self,
+        MaySleep, //
+    },
+    ffi,
+};
+use kernel::{
+    bindings,
+    prelude::*,
+    str::CStr,
+    sync::{
+        atomic::{
+            Acquire,
+            Atomic,
+            Full,
+            Relaxed, //
+        },
+        lock::{
+            Backend,
+            Guard,
+            Lock, //
+        },
+        Arc,
+        Completion, //
+    },
+    time::Jiffies,
+    workqueue::{
+        HasDelayedWork,
+        HasWork,
+        Queue,
+        Work,
+        WorkItem, //
+    },
+};
+
+/// Backend of [`IrqSpinLock`].
+pub(crate) struct IrqSaveBackend;
+
+// SAFETY: The kernel's spinlock ensures mutual exclusion; `relock` is the default, which locks in the same way.
+unsafe impl Backend for IrqSaveBackend {
+    type State = bindings::spinlock_t;
+    type GuardState = kernel::ffi::c_ulong;
+
+    #[inline]
+    unsafe fn init(
+        ptr: *mut Self::State,
+        name: *const kernel::ffi::c_char,
+        key: *mut bindings::lock_class_key,
+    ) {
+        // SAFETY: By this function's requirements `ptr` may be written, and `name` and `key` stay valid.
+        unsafe { bindings::__spin_lock_init(ptr, name, key) }
+    }
+
+    #[inline]
+    unsafe fn lock(ptr: *mut Self::State) -> Self::GuardState {
+        // SAFETY: By this function's requirements the lock is initialised.
+        unsafe { ffi::ndk_helper_spin_lock_irqsave(ptr) }
+    }
+
+    #[inline]
+    unsafe fn try_lock(ptr: *mut Self::State) -> Option<Self::GuardState> {
+        let mut flags = 0;
+        // SAFETY: By this function's requirements the lock is initialised.
+        unsafe { ffi::ndk_helper_spin_trylock_irqsave(ptr, &mut flags) }.then_some(flags)
+    }
+
+    #[inline]
+    unsafe fn unlock(ptr: *mut Self::State, flags: &Self::GuardState) {
+        // SAFETY: The caller owns the lock, and `flags` came from the matching `lock`.
+        unsafe { ffi::ndk_helper_spin_unlock_irqrestore(ptr, *flags) }
+    }
+
+    #[inline]
+    unsafe fn assert_is_held(ptr: *mut Self::State) {
+        // SAFETY: By this function's requirements the lock is initialised.
+        unsafe { bindings::spin_assert_is_held(ptr) }
+    }
+}
+
+/// A spinlock that saves and disables interrupts, for data that verbs callbacks touch: they come in any context, rxe's with
+/// interrupts already off. Nested guards must be dropped in reverse order.
+pub(crate) type IrqSpinLock<T> = Lock<T, IrqSaveBackend>;
+
+/// Guard of an [`IrqSpinLock`].
+pub(crate) type IrqSpinLockGuard<'a, T> = Guard<'a, T, IrqSaveBackend>;
+
+/// Makes an initialiser of an [`IrqSpinLock`] with a lock class of its own.
+macro_rules! new_irq_spinlock {
+    ($inner:expr $(, $name:literal)? $(,)?) => {
+        $crate::sync::IrqSpinLock::new(
+            $inner,
+            ::kernel::optional_name!($($name)?),
+            ::kernel::static_lock_class!(),
+        )
+    };
+}
+pub(crate) use new_irq_spinlock;
+
+/// A work item that sleeps; runs on a [`SleepQueue`]. Implement it, then name the field with [`sleep_work!`].
+pub(crate) trait SleepItem<const ID: u64 = 0>: Sized {
+    /// Runs in process context, within a [`ctx::NoIo`] scope.
+    fn run(this: Arc<Self>, ctx: &MaySleep);
+}
+
+/// A work item in softirq context; runs on a [`BhQueue`]. Implement it, then name the field with [`bh_work!`].
+///
+/// One item never runs twice at a time, so what it calls is serialized.
+pub(crate) trait BhItem<const ID: u64 = 0>: Sized {
+    /// Runs in softirq context, holding no lock.
+    fn run(this: Arc<Self>, ctx: &ctx::Softirq);
+}
+
+/// Connects a [`SleepItem`] with its `Work` field, or with its `DelayedWork` field if `delayed` is written first:
+/// `sleep_work! { impl SleepItem<0> for Connector { self.work } }`.
+macro_rules! sleep_work {
+    (impl $({$($generics:tt)*})? SleepItem<$id:literal> for $self:ty { self.$field:ident }) => {
+        ::kernel::workqueue::impl_has_work! {
+            impl $({$($generics)*})? HasWork<$self, $id> for $self { self.$field }
+        }
+        $crate::sync::sleep_work!(@run ($($($generics)*)?) $id, $self);
+    };
+    (delayed impl $({$($generics:tt)*})? SleepItem<$id:literal> for $self:ty { self.$field:ident }) => {
+        ::kernel::workqueue::impl_has_delayed_work! {
+            impl $({$($generics)*})? HasDelayedWork<$self, $id> for $self { self.$field }
+        }
+        $crate::sync::sleep_work!(@run ($($($generics)*)?) $id, $self);
+    };
+    (@run ($($generics:tt)*) $id:literal, $self:ty) => {
+        impl<$($generics)*> ::kernel::workqueue::WorkItem<$id> for $self {
+            type Pointer = ::kernel::sync::Arc<Self>;
+
+            fn run(this: ::kernel::sync::Arc<Self>) {
+                let _noio = $crate::ctx::NoIo::enter();
+                // SAFETY: Only `SleepQueue` enqueues this item, and its workers are threads.
+                let ctx = unsafe { $crate::ctx::MaySleep::assume() };
+                <Self as $crate::sync::SleepItem<$id>>::run(this, &ctx);
+            }
+        }
+    };
+}
+pub(crate) use sleep_work;
+
+/// Connects a [`BhItem`] with its `Work` field: `bh_work! { impl BhItem<1> for Cq { self.notify_work } }`.
+macro_rules! bh_work {
+    (impl $({$($generics:tt)*})? BhItem<$id:literal> for $self:ty { self.$field:ident }) => {
+        ::kernel::workqueue::impl_has_work! {
+            impl $({$($generics)*})? HasWork<$self, $id> for $self { self.$field }
+        }
+        impl $(<$($generics)*>)? ::kernel::workqueue::WorkItem<$id> for $self {
+            type Pointer = ::kernel::sync::Arc<Self>;
+
+            fn run(this: ::kernel::sync::Arc<Self>) {
+                // SAFETY: Only `BhQueue` enqueues this item; it runs its items in softirq context with no lock held.
+                let ctx = unsafe { $crate::ctx::Softirq::assume() };
+                <Self as $crate::sync::BhItem<$id>>::run(this, &ctx);
+            }
+        }
+    };
+}
+pub(crate) use bh_work;
+
+/// An owned work queue.
+///
+/// # Invariants
+///
+/// `raw` is a work queue that this value alone destroys.
+struct OwnedQueue {
+    raw: core::ptr::NonNull<bindings::workqueue_struct>,
+}
+
+// SAFETY: Work queues may be used from every thread.
+unsafe impl Send for OwnedQueue {}
+// SAFETY: As above.
+unsafe impl Sync for OwnedQueue {}
+
+impl OwnedQueue {
+    fn new(name: &'static CStr, flags: kernel::ffi::c_uint) -> Result<Self> {
+        // SAFETY: `name` is a valid string, copied by the callee.
+        let raw = unsafe { ffi::ndk_helper_alloc_wq(name.as_char_ptr(), flags, 0) };
+        // INVARIANT: Just allocated, and nobody else has the pointer.
+        Ok(Self {
+            raw: core::ptr::NonNull::new(raw).ok_or(ENOMEM)?,
+        })
+    }
+
+    fn queue(&self) -> &Queue {
+        // SAFETY: By the type invariant the queue lives as long as `self`.
+        unsafe { Queue::from_raw(self.raw.as_ptr()) }
+    }
+}
+
+impl Drop for OwnedQueue {
+    fn drop(&mut self) {
+        ctx::might_sleep();
+        // SAFETY: By the type invariant nobody else destroys it. What is queued runs before this returns.
+        unsafe { bindings::destroy_workqueue(self.raw.as_ptr()) };
+    }
+}
+
+/// A work queue for items that sleep: unbound, and with a rescuer, since storage above us takes part in memory reclaim.
+///
+/// Dropping it runs what is queued and sleeps.
+pub(crate) struct SleepQueue(OwnedQueue);
+
+impl SleepQueue {
+    /// Makes a queue. Process context.
+    pub(crate) fn new(name: &'static CStr) -> Result<Self> {
+        // SAFETY: Returns a constant.
+        Ok(Self(OwnedQueue::new(name, unsafe {
+            ffi::ndk_helper_wq_sleeping_flags()
+        })?))
+    }
+
+    /// Queues an item, in any context. Returns false if it was queued already.
+    pub(crate) fn enqueue<T, const ID: u64>(&self, item: Arc<T>) -> bool
+    where
+        T: SleepItem<ID> + WorkItem<ID, Pointer = Arc<T>> + HasWork<T, ID> + Send + Sync + 'static,
+    {
+        self.0.queue().enqueue::<Arc<T>, ID>(item).is_ok()
+    }
+
+    /// Queues an item to run after a delay, in any context. Returns false if it was queued already; its time then stays.
+    pub(crate) fn enqueue_delayed<T, const ID: u64>(&self, item: Arc<T>, delay: Jiffies) -> bool
+    where
+        T: SleepItem<ID>
+            + WorkItem<ID, Pointer = Arc<T>>
+            + HasDelayedWork<T, ID>
+            + Send
+            + Sync
+            + 'static,
+    {
+        self.0
+            .queue()
+            .enqueue_delayed::<Arc<T>, ID>(item, delay)
+            .is_ok()
+    }
+
+    /// Waits until everything that is queued now has run. Not from an item of this queue.
+    pub(crate) fn flush(&self, ctx: &MaySleep) {
+        ctx.check();
+        // SAFETY: By the type invariant of `OwnedQueue` the pointer is valid.
+        unsafe { ffi::ndk_helper_flush_workqueue(self.0.raw.as_ptr()) };
+    }
+}
+
+/// A work queue whose items run in softirq context, the only place from which consumers are called.
+///
+/// An own one rather than the system's, so that unloading can wait for its last item. Dropping it does so, and sleeps.
+pub(crate) struct BhQueue(OwnedQueue);
+
+impl BhQueue {
+    /// Makes a queue. Process context.
+    pub(crate) fn new(name: &'static CStr) -> Result<Self> {
+        // SAFETY: Returns a constant.
+        Ok(Self(OwnedQueue::new(name, unsafe {
+            ffi::ndk_helper_wq_bh_flags()
+        })?))
+    }
+
+    /// Queues an item, in any context. Returns false if it was queued already.
+    pub(crate) fn enqueue<T, const ID: u64>(&self, item: Arc<T>) -> bool
+    where
+        T: BhItem<ID> + WorkItem<ID, Pointer = Arc<T>> + HasWork<T, ID> + Send + Sync + 'static,
+    {
+        self.0.queue().enqueue::<Arc<T>, ID>(item).is_ok()
+    }
+
+    /// Waits until everything that is queued now has run.
+    pub(crate) fn flush(&self, ctx: &MaySleep) {
+        ctx.check();
+        // SAFETY: By the type invariant of `OwnedQueue` the pointer is valid.
+        unsafe { ffi::ndk_helper_flush_workqueue(self.0.raw.as_ptr()) };
+    }
+}
+
+/// The `work_struct` of an item.
+fn raw_work<T, const ID: u64>(item: &Arc<T>) -> *mut bindings::work_struct
+where
+    T: HasWork<T, ID>,
+{
+    // SAFETY: A pointer into an `Arc` points at a valid value.
+    let work = unsafe { T::raw_get_work(Arc::as_ptr(item).cast_mut()) };
+    // SAFETY: `raw_get_work` returns a pointer to a valid `Work`.
+    unsafe { Work::raw_get(work) }
+}
+
+/// The `delayed_work` of an item.
+fn raw_delayed<T, const ID: u64>(item: &Arc<T>) -> *mut bindings::delayed_work
+where
+    T: HasDelayedWork<T, ID>,
+{
+    let work = raw_work::<T, ID>(item);
+    // SAFETY: By the contract of `HasDelayedWork` this is the `work` member of a `delayed_work`.
+    unsafe { kernel::container_of!(work, bindings::delayed_work, work) }
+}
+
+/// Drops the reference that a pending item owned.
+///
+/// # Safety
+///
+/// `item` was pending, and was just taken out of its queue.
+unsafe fn drop_pending<T>(item: &Arc<T>) {
+    // SAFETY: Enqueuing turned an `Arc` into the raw pointer; taking the item out of the queue hands it to us.
+    drop(unsafe { Arc::from_raw(Arc::as_ptr(item)) });
+}
+
+/// Takes an item out of its queue or waits until it has run. Returns true if it was pending and will not run.
+///
+/// Not from within the item itself. A [`BhItem`] may be cancelled here as well.
+pub(crate) fn cancel_sync<T, const ID: u64>(item: &Arc<T>, ctx: &MaySleep) -> bool
+where
+    T: WorkItem<ID, Pointer = Arc<T>> + HasWork<T, ID>,
+{
+    ctx.check();
+    // SAFETY: The pointer is valid while `item` is borrowed.
+    let pending = unsafe { bindings::cancel_work_sync(raw_work::<T, ID>(item)) };
+    if pending {
+        // SAFETY: It was pending, as the callee said.
+        unsafe { drop_pending(item) };
+    }
+    pending
+}
+
+/// As [`cancel_sync`], for an item with a delay.
+pub(crate) fn cancel_delayed_sync<T, const ID: u64>(item: &Arc<T>, ctx: &MaySleep) -> bool
+where
+    T: WorkItem<ID, Pointer = Arc<T>> + HasDelayedWork<T, ID>,
+{
+    ctx.check();
+    // SAFETY: The pointer is valid while `item` is borrowed.
+    let pending = unsafe { bindings::cancel_delayed_work_sync(raw_delayed::<T, ID>(item)) };
+    if pending {
+        // SAFETY: It was pending, as the callee said.
+        unsafe { drop_pending(item) };
+    }
+    pending
+}
+
+/// Takes an item with a delay out of its queue without waiting: it may be running. Any context. Returns true if it was pending
+/// and will not run.
+pub(crate) fn cancel_delayed<T, const ID: u64>(item: &Arc<T>) -> bool
+where
+    T: WorkItem<ID, Pointer = Arc<T>> + HasDelayedWork<T, ID>,
+{
+    // SAFETY: The pointer is valid while `item` is borrowed.
+    let pending = unsafe { bindings::cancel_delayed_work(raw_delayed::<T, ID>(item)) };
+    if pending {
+        // SAFETY: It was pending, as the callee said.
+        unsafe { drop_pending(item) };
+    }
+    pending
+}
+
+/// Counts those inside; once closed, lets nobody in and tells when the last has left.
+///
+/// # Invariants
+///
+/// `state` is the number of those inside, plus [`Gate::CLOSED`] once closed.
+#[pin_data]
+pub(crate) struct Gate {
+    state: Atomic<i64>,
+    #[pin]
+    empty: Completion,
+}
+
+impl Gate {
+    const CLOSED: i64 = 1 << 62;
+
+    /// An open gate with nobody inside.
+    pub(crate) fn new() -> impl PinInit<Self> {
+        pin_init!(Self {
+            state: Atomic::new(0),
+            empty <- Completion::new(),
+        })
+    }
+
+    /// Enters, in any context. `false` once the gate is closed. Every success needs one [`Gate::leave`].
+    #[inline]
+    pub(crate) fn try_enter(&self) -> bool {
+        let mut state = self.state.load(Relaxed);
+        while state & Self::CLOSED == 0 {
+            match self.state.cmpxchg(state, state + 1, Acquire) {
+                Ok(_) => return true,
+                Err(now) => state = now,
+            }
+        }
+        false
+    }
+
+    /// Leaves, in any context; only after a successful [`Gate::try_enter`].
+    #[inline]
+    pub(crate) fn leave(&self) {
+        if self.state.fetch_sub(1, Full) == Self::CLOSED + 1 {
+            self.empty.complete_all();
+        }
+    }
+
+    /// Whether the gate is closed.
+    pub(crate) fn is_closed(&self) -> bool {
+        self.state.load(Acquire) & Self::CLOSED != 0
+    }
+
+    /// Closes the gate, in any context. Those inside stay.
+    pub(crate) fn close(&self) {
+        let mut state = self.state.load(Relaxed);
+        while state & Self::CLOSED == 0 {
+            match self.state.cmpxchg(state, state | Self::CLOSED, Full) {
+                Ok(0) => return self.empty.complete_all(),
+                Ok(_) => return,
+                Err(now) => state = now,
+            }
+        }
+    }
+
+    /// Closes the gate and waits until nobody is inside. May be called several times.
+    pub(crate) fn close_and_wait(&self, ctx: &MaySleep) {
+        ctx.check();
+        self.close();
+        self.empty.wait_for_completion();
+    }
+}

@@ -1,0 +1,1 @@
+//! Safe wrappers of the RDMA core.
