@@ -1,0 +1,313 @@
+# SPDX-License-Identifier: GPL-2.0
+# shellcheck shell=bash
+# For selftests: KTAP output, the world of two namespaces, the module, the kernel log.
+#
+# A selftest is selftests/NAME.sh, run as root inside a guest, with at its head
+#   # kernels: uml-debug debug stock      (where it runs; this is the default)
+#   # timeout: 60                         (seconds on uml; twice that on stock and four times on debug)
+# Its shape:
+#   . "$(dirname "$0")/lib.sh"
+#   ktap_plan 2
+#   world_up rxe
+#   load_ndk
+#   check "an adapter appears" test -d /sys/kernel/debug/ndk/rxe_a
+#   some_command; ktap_result $? "some command works"
+#   ktap_end
+# The runner cleans up after each test, whatever it left, and fails it if the kernel log has a complaint.
+
+NDK_DIR=${NDK_DIR:-/ndk}
+MODULES=$NDK_DIR/modules
+
+# --- KTAP ------------------------------------------------------------------
+
+KTAP_N=0 KTAP_FAILED=0 KTAP_PLANNED=0
+
+ktap_plan() {
+	KTAP_PLANNED=$1
+	printf 'KTAP version 1\n1..%d\n' "$1"
+}
+
+_ktap_line() {
+	KTAP_N=$((KTAP_N + 1))
+	printf '%s %d %s%s\n' "$1" "$KTAP_N" "$2" "${3:+ # $3}"
+}
+
+ktap_ok() { _ktap_line ok "$*"; }
+ktap_not_ok() {
+	KTAP_FAILED=$((KTAP_FAILED + 1))
+	_ktap_line 'not ok' "$*"
+}
+# ktap_skip TITLE REASON
+ktap_skip() { _ktap_line ok "$1" "SKIP ${2:-}"; }
+# ktap_result STATUS TITLE
+ktap_result() { if [[ $1 -eq 0 ]]; then ktap_ok "${@:2}"; else ktap_not_ok "${@:2}"; fi; }
+
+# The rest of the test cannot run: ktap_skip_all REASON, before any other output.
+ktap_skip_all() {
+	printf 'KTAP version 1\n1..0 # SKIP %s\n' "$*"
+	exit 4
+}
+
+# check TITLE CMD…: runs CMD in this shell (variables it sets stay); its output is shown only if it fails.
+check() {
+	local title=$1 out=/tmp/check.$$
+	shift
+	if "$@" >"$out" 2>&1; then
+		ktap_ok "$title"
+	else
+		sed 's/^/# /' "$out"
+		ktap_not_ok "$title"
+		return 1
+	fi
+}
+
+# check_fails TITLE CMD…: passes if CMD fails.
+check_fails() {
+	local title=$1
+	shift
+	if "$@" >/dev/null 2>&1; then
+		printf '# succeeded, should have failed: %s\n' "$*"
+		ktap_not_ok "$title"
+		return 1
+	fi
+	ktap_ok "$title"
+}
+
+# check_eq TITLE EXPECTED ACTUAL
+check_eq() {
+	if [[ $2 == "$3" ]]; then
+		ktap_ok "$1"
+	else
+		printf '# expected: %s\n# actual:   %s\n' "$2" "$3"
+		ktap_not_ok "$1"
+		return 1
+	fi
+}
+
+ktap_end() {
+	if ((KTAP_PLANNED && KTAP_N != KTAP_PLANNED)); then
+		printf '# planned %d, ran %d\n' "$KTAP_PLANNED" "$KTAP_N"
+		exit 1
+	fi
+	exit $((KTAP_FAILED != 0))
+}
+
+# --- waiting ---------------------------------------------------------------
+
+# Everything takes longer where QEMU emulates the processor.
+time_scale() {
+	case ${NDK_KERNEL:-} in stock) echo 2 ;; debug) echo 4 ;; *) echo 1 ;; esac
+}
+
+# wait_for SECONDS CMD…: until CMD succeeds.
+wait_for() {
+	local end=$((SECONDS + $1 * $(time_scale)))
+	shift
+	until "$@" >/dev/null 2>&1; do
+		((SECONDS < end)) || return 1
+		sleep 0.05
+	done
+}
+
+# --- the world: namespaces a and b, a veth pair, an RDMA link in each --------
+
+WORLD_TYPE=rxe
+
+in_a() { ip netns exec a "$@"; }
+in_b() { ip netns exec b "$@"; }
+
+# ib_a, ib_b: the names of the RDMA devices.
+ib_a() { echo "${WORLD_TYPE}_a"; }
+ib_b() { echo "${WORLD_TYPE}_b"; }
+
+link_add() { ip netns exec "$1" rdma link add "${WORLD_TYPE}_$1" type "$WORLD_TYPE" netdev "veth_$1"; }
+link_del() { rdma link delete "${WORLD_TYPE}_$1"; }
+
+# Addresses show up in the GID table from a work item: rxe. iWARP has one GID, from the MAC.
+_gids_there() {
+	local dir=/sys/class/infiniband/${WORLD_TYPE}_$1/ports/1
+	[[ -d $dir ]] || return 1
+	grep -q ACTIVE "$dir/state" || return 1
+	[[ $WORLD_TYPE == rxe ]] || return 0
+	cat "$dir"/gids/* 2>/dev/null | grep -q "ffff:0a09:000$2" || return 1
+	cat "$dir"/gids/* 2>/dev/null | grep -q "^fd09:.*:000$2"
+}
+link_ready() {
+	local n=1
+	[[ $1 == a ]] || n=2
+	wait_for 10 _gids_there "$1" "$n"
+}
+
+_namespace_up() {
+	local ns=$1 n=$2
+	ip netns exec "$ns" sysctl -qw net.ipv6.conf.all.accept_dad=0 net.ipv6.conf.default.accept_dad=0
+	ip link set "veth_$ns" netns "$ns"
+	ip -n "$ns" link set lo up
+	ip -n "$ns" link set "veth_$ns" mtu 4300
+	ip -n "$ns" addr add "10.9.0.$n/24" dev "veth_$ns"
+	ip -n "$ns" addr add "fd09::$n/64" dev "veth_$ns" nodad
+	ip -n "$ns" link set "veth_$ns" up
+}
+
+# world_up [rxe|siw]
+world_up() {
+	WORLD_TYPE=${1:-rxe}
+	case $WORLD_TYPE in
+	rxe) modprobe rdma_rxe || return 1 ;;
+	siw) modprobe siw 2>/dev/null || return 1 ;;
+	esac
+	modprobe -a rdma_cm rdma_ucm || return 1
+	ip netns add a && ip netns add b || return 1
+	ip link add veth_a type veth peer name veth_b || return 1
+	_namespace_up a 1 && _namespace_up b 2 || return 1
+	link_add a && link_add b || return 1
+	link_ready a && link_ready b || {
+		echo "# the GID tables did not fill" >&2
+		return 1
+	}
+	RESOURCE_BASE=$(resource_counts)
+}
+
+world_down() {
+	local ns link
+	for ns in a b; do
+		[[ ! -e /run/netns/$ns ]] || ip netns pids "$ns" | xargs -r kill -9 2>/dev/null
+	done
+	while read -r link; do rdma link delete "$link"; done < <(ls /sys/class/infiniband 2>/dev/null | grep -E '^(rxe|siw)_')
+	for ns in a b; do
+		[[ ! -e /run/netns/$ns ]] || ip netns delete "$ns"
+	done
+	ip link delete veth_a 2>/dev/null || true
+	# A namespace goes away from a work item, and its veth with it.
+	wait_for 10 _no_veth || true
+}
+_no_veth() { ! ip link show veth_a && ! ip link show veth_b; }
+
+# Drop (or let pass again) every packet that arrives in a namespace; links and addresses stay up.
+silence() { ip netns exec "$1" nft -f - <<<"table inet silence { chain i { type filter hook input priority -300; drop; }; chain o { type filter hook output priority -300; drop; }; }"; }
+unsilence() { ip netns exec "$1" nft delete table inet silence; }
+netem() { ip netns exec "$1" tc qdisc replace dev "veth_$1" root netem "${@:2}"; }
+
+# --- resources -------------------------------------------------------------
+
+# Without index numbers, which grow with each link made.
+resource_counts() { rdma resource show | sed 's/^[0-9]*: //' | sort; }
+_resources_back() { [[ $(resource_counts) == "$RESOURCE_BASE" ]]; }
+
+# True once the counts are those of world_up again.
+resources_clean() {
+	wait_for "${1:-5}" _resources_back && return 0
+	diff <(printf '%s\n' "$RESOURCE_BASE") <(resource_counts)
+}
+
+# --- the module ------------------------------------------------------------
+
+load_ndk() { modprobe ndk "$@"; }
+ndk_loaded() { [[ -d /sys/module/ndk ]]; }
+
+# Our loaded modules, consumers before what they use.
+_our_modules() {
+	local ko name
+	for ko in "$MODULES"/*.ko; do
+		[[ -e $ko ]] || continue
+		name=$(basename "$ko" .ko)
+		name=${name//-/_}
+		[[ ! -d /sys/module/$name || $name == ndk ]] || echo "$name"
+	done
+	! ndk_loaded || echo ndk
+}
+
+_unload_once() {
+	local name
+	for name in $(_our_modules); do rmmod "$name" 2>/dev/null; done
+	[[ -z $(_our_modules) ]]
+}
+
+# Consumers and all; fails, naming them, if some stay, or if a slab cache of ours does.
+unload_ndk() {
+	if ! wait_for "${1:-10}" _unload_once; then
+		echo "# still loaded: $(_our_modules | tr '\n' ' ')"
+		return 1
+	fi
+	if grep -E '^ndk' /proc/slabinfo 2>/dev/null; then
+		echo "# a slab cache outlived the module"
+		return 1
+	fi
+}
+
+# --- the kernel log --------------------------------------------------------
+
+DMESG_BAD='WARNING|BUG[: ]|KASAN|UBSAN|DMA-API|possible recursive|possible circular|possible irq lock|inconsistent lock|suspicious RCU'
+DMESG_BAD+='|lock held when|Call Trace|Oops|general protection|refcount_t|INFO: task|detected stall|self-detected|ODEBUG|list_(add|del) corruption'
+DMESG_BAD+='|rust_kernel: panicked|sleeping function called|workqueue lockup|leaked|Objects remaining|invalid opcode|page allocation failure'
+
+dmesg_mark() { echo "ndk-mark $$ ${1:-}" >/dev/kmsg; }
+dmesg_since_mark() { dmesg | awk '/ndk-mark / { n = 0; delete line; next } { line[n++] = $0 } END { for (i = 0; i < n; i++) print line[i] }'; }
+
+# dmesg_clean [PATTERN]: no complaint since the mark, apart from lines with PATTERN; shows what there is.
+dmesg_clean() {
+	local bad
+	bad=$(dmesg_since_mark | grep -E "$DMESG_BAD" | grep -vE "${1:-^$}") || return 0
+	printf '# the kernel log complains:\n'
+	dmesg_since_mark | grep -E -m 1 -A 40 "$DMESG_BAD" | sed 's/^/# /'
+	return 1
+}
+
+# --- memory ----------------------------------------------------------------
+
+KMEMLEAK=/sys/kernel/debug/kmemleak
+
+# Leaks so far are not ours to report.
+kmemleak_clear() { [[ ! -e $KMEMLEAK ]] || echo clear >"$KMEMLEAK"; }
+
+# kmemleak reports what is older than 5 s and unreferenced in two scans.
+kmemleak_clean() {
+	[[ -e $KMEMLEAK ]] || return 0
+	sleep 5
+	echo scan >"$KMEMLEAK"
+	echo scan >"$KMEMLEAK"
+	local leaks
+	leaks=$(cat "$KMEMLEAK")
+	[[ -n $leaks ]] || return 0
+	printf '%s\n' "$leaks" | head -n 60 | sed 's/^/# /'
+	return 1
+}
+
+# --- fault injection -------------------------------------------------------
+
+have_fail_nth() { [[ -e /proc/self/fail-nth ]]; }
+
+# Let GFP_KERNEL allocations fail too, and quietly: a stack trace per failure would drown the log.
+fail_nth_setup() {
+	local dir
+	for dir in /sys/kernel/debug/failslab /sys/kernel/debug/fail_page_alloc; do
+		[[ -d $dir ]] || continue
+		echo 0 >"$dir/verbose"
+		echo N >"$dir/ignore-gfp-wait"
+	done
+	[[ ! -e /sys/kernel/debug/fail_page_alloc/min-order ]] || echo 0 >/sys/kernel/debug/fail_page_alloc/min-order
+}
+
+# fail_nth N FILE TEXT: writes TEXT to FILE with the N-th allocation of the write failing. Sets FAIL_HIT to 1 if there
+# were that many, and returns the write's status.
+fail_nth() {
+	local n=$1 file=$2 text=$3 rest rc
+	rest=$(python3 - "$n" "$file" "$text" <<'PY'
+import os, sys
+n, path, text = int(sys.argv[1]), sys.argv[2], sys.argv[3].encode()
+fd = os.open(path, os.O_WRONLY)
+nth = os.open("/proc/thread-self/fail-nth", os.O_RDWR)
+error = 0
+os.write(nth, str(n).encode())
+try:
+    os.write(fd, text)
+except OSError as e:
+    error = e.errno
+rest = int(os.pread(nth, 32, 0).decode().strip("\0 \n") or 0)
+os.pwrite(nth, b"0", 0)
+print(1 if rest == 0 else 0, error)
+PY
+	)
+	read -r FAIL_HIT rc <<<"$rest"
+	return "$rc"
+}
