@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! The consumer's callbacks: function and context in one, called in softirq context only.
+//!
+//! [`Softirq`] is the right to call one. No lock of the provider is held over a call: the consumer may call back into
+//! the provider from it, up to closing the object at hand.
+
+use crate::{
+    ctx::Softirq,
+    ffi,
+    state::status::Status,
+    status::{
+        self,
+        Result, //
+    },
+};
+use core::ffi::c_void;
+
+macro_rules! callbacks {
+    ($(
+        $(#[$doc:meta])*
+        $name:ident($($arg:ident: $type:ty),*) of $ffi:ident;
+    )*) => { $(
+        $(#[$doc])*
+        #[derive(Clone, Copy)]
+        pub(crate) struct $name {
+            function: unsafe extern "C" fn(*mut c_void $(, $type)*),
+            context: *mut c_void,
+        }
+
+        // SAFETY: The context is the consumer's; here it is only carried, and consumers are called in any thread.
+        unsafe impl Send for $name {}
+
+        // SAFETY: As above.
+        unsafe impl Sync for $name {}
+
+        impl $name {
+            /// Takes what the consumer gave; `None` for no function.
+            ///
+            /// # Safety
+            ///
+            /// The function may be called with `context` until the object that it belongs to is closed, or once where
+            /// it answers a call.
+            pub(crate) unsafe fn new(function: ffi::$ffi, context: *mut c_void) -> Option<Self> {
+                Some(Self {
+                    function: function?,
+                    context,
+                })
+            }
+
+            fn invoke(self, _ctx: &Softirq $(, $arg: $type)*) {
+                // SAFETY: By the requirements of `new`.
+                unsafe { (self.function)(self.context $(, $arg)*) }
+            }
+        }
+    )* };
+}
+
+callbacks! {
+    /// End of a create call that was pending.
+    CreateCompletion(status: i32, object: *mut ffi::ndk_object_header) of ndk_create_completion_fn;
+
+    /// End of a request that was pending.
+    RequestCompletion(status: i32) of ndk_request_completion_fn;
+
+    /// End of a close that was pending, and the object's last callback.
+    CloseCompletion() of ndk_close_completion_fn;
+
+    /// An armed CQ has what it was armed for.
+    CqNotification(status: i32) of ndk_cq_notification_fn;
+
+    /// A listener has an incoming connection.
+    ConnectEvent(connector: *mut ffi::ndk_connector) of ndk_connect_event_fn;
+
+    /// A connection ended other than by us.
+    PlainDisconnectEvent() of ndk_disconnect_event_fn;
+
+    /// A connection ended other than by us, with a reason.
+    DisconnectEventEx(reason: u32) of ndk_disconnect_event_ex_fn;
+}
+
+impl CreateCompletion {
+    /// Hands over the new object, or says why there is none.
+    pub(crate) fn call(self, ctx: &Softirq, result: Result<*mut ffi::ndk_object_header>) {
+        match result {
+            Ok(object) => self.invoke(ctx, 0, object),
+            Err(status) => self.invoke(ctx, status::to_errno(status), core::ptr::null_mut()),
+        }
+    }
+}
+
+impl RequestCompletion {
+    /// Says how the request ended.
+    pub(crate) fn call(self, ctx: &Softirq, result: Result) {
+        self.invoke(ctx, status::of(result));
+    }
+}
+
+impl CloseCompletion {
+    /// Says that the object is gone.
+    pub(crate) fn call(self, ctx: &Softirq) {
+        self.invoke(ctx);
+    }
+}
+
+impl CqNotification {
+    /// Says that completions are there, or how the CQ failed.
+    pub(crate) fn call(self, ctx: &Softirq, result: Result) {
+        self.invoke(ctx, status::of(result));
+    }
+}
+
+impl ConnectEvent {
+    /// Gives the new connector to the consumer.
+    pub(crate) fn call(self, ctx: &Softirq, connector: *mut ffi::ndk_connector) {
+        self.invoke(ctx, connector);
+    }
+}
+
+/// The disconnect event in the form that the consumer chose.
+#[derive(Clone, Copy)]
+pub(crate) enum DisconnectEvent {
+    /// Without a reason.
+    Plain(PlainDisconnectEvent),
+    /// With a reason (since 2.1).
+    Ex(DisconnectEventEx),
+}
+
+impl DisconnectEvent {
+    /// Tells that the connection is gone; `reason` is 0 for none.
+    pub(crate) fn call(self, ctx: &Softirq, reason: u32) {
+        match self {
+            Self::Plain(event) => event.invoke(ctx),
+            Self::Ex(event) => event.invoke(ctx, reason),
+        }
+    }
+}

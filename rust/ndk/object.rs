@@ -1,0 +1,396 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! The one lifetime engine: creation, references and close of every object.
+//!
+//! # Vocabulary
+//!
+//! A *handle* is what the consumer got from a create call or from a connect event, and what its close gives back. An
+//! object is an *antecedent* of its *successors*: of everything made from it or bound to it. A *request* is a call that
+//! answered pending, a *callback* an event on its way to the consumer.
+//!
+//! # Rules (NDKPI: object lifetime requirements)
+//!
+//! - A close cannot fail. It starts whatever cancellation is needed itself, and waits for nothing the consumer would have
+//!   to do on the object.
+//! - It completes after every request of the object was completed and every callback of it has *returned*.
+//! - It completes after the close of every successor has completed and *returned*. The close of an antecedent before its
+//!   successors is legal and then pends.
+//! - An object may be closed from inside any of its callbacks. So nothing here touches an object after a callback of it
+//!   but through a reference of its own.
+//!
+//! # How
+//!
+//! [`Life`] counts the references by kind; [`Held`] is one such reference together with the memory. The one who drops
+//! the last after the close takes the object through teardown (process context) and close completion (softirq). An
+//! object owns its antecedents as [`Held`] fields, so they are let go with its memory, which is after the completion
+//! returned.
+
+use crate::{
+    callback::{
+        CloseCompletion,
+        CreateCompletion, //
+    },
+    ctx::{
+        MaySleep,
+        Softirq, //
+    },
+    queues,
+    state::lifetime::{
+        Answer,
+        CloseEffect,
+        CloseEvent,
+        CloseStage,
+        Closed,
+        Kind,
+        Last,
+        Life, //
+    },
+    status::Result,
+    sync::{
+        bh_work,
+        new_irq_spinlock,
+        sleep_work,
+        BhItem,
+        IrqSpinLock,
+        SleepItem, //
+    },
+};
+use core::ops::Deref;
+use kernel::{
+    alloc::flags::GFP_ATOMIC,
+    prelude::*,
+    sync::Arc,
+    workqueue::{
+        new_work,
+        HasWork,
+        Work,
+        WorkItem, //
+    },
+};
+
+/// Work item of an object that tears it down.
+pub(crate) const TEARDOWN: u64 = 0;
+
+/// Work item of an object that calls its close completion.
+pub(crate) const CLOSED: u64 = 1;
+
+/// An object that consumers hold. Use [`object!`] to connect it with its work items.
+pub(crate) trait Object:
+    SleepItem<TEARDOWN>
+    + BhItem<CLOSED>
+    + WorkItem<TEARDOWN, Pointer = Arc<Self>>
+    + WorkItem<CLOSED, Pointer = Arc<Self>>
+    + HasWork<Self, TEARDOWN>
+    + HasWork<Self, CLOSED>
+    + Send
+    + Sync
+    + Sized
+    + 'static
+{
+    /// What the C side sees of it, which starts with a `struct ndk_object_header`.
+    type Shell;
+
+    /// The C view, which is what handles point to.
+    fn shell(&self) -> *mut Self::Shell;
+
+    /// The engine's part.
+    fn core(&self) -> &Core;
+
+    /// Starts to end what keeps the close waiting: pending requests, coming events.
+    ///
+    /// Called once, by the close, in any context.
+    fn cancel(_this: &Arc<Self>) {}
+
+    /// Destroys what is below the object. No reference but the engine's is left.
+    fn teardown(_this: &Arc<Self>, _ctx: &MaySleep) {}
+}
+
+/// Connects an [`Object`] with the engine: its fields `teardown_work` and `closed_work` are
+/// `Work<Self, TEARDOWN>` and `Work<Self, CLOSED>`.
+macro_rules! object {
+    ($type:ty) => {
+        $crate::sync::sleep_work! { impl SleepItem<0> for $type { self.teardown_work } }
+        $crate::sync::bh_work! { impl BhItem<1> for $type { self.closed_work } }
+
+        impl $crate::sync::SleepItem<0> for $type {
+            fn run(this: ::kernel::sync::Arc<Self>, ctx: &$crate::ctx::MaySleep) {
+                $crate::object::tear_down(this, ctx);
+            }
+        }
+
+        impl $crate::sync::BhItem<1> for $type {
+            fn run(this: ::kernel::sync::Arc<Self>, ctx: &$crate::ctx::Softirq) {
+                $crate::object::complete_close(this, ctx);
+            }
+        }
+    };
+}
+pub(crate) use object;
+
+/// Where the close of an object is, and what answers it.
+struct Closing {
+    stage: CloseStage,
+    completion: Option<CloseCompletion>,
+}
+
+/// The engine's part of an object.
+#[pin_data]
+pub(crate) struct Core {
+    life: Life,
+    #[pin]
+    closing: IrqSpinLock<Closing>,
+}
+
+impl Core {
+    /// The state of an object whose handle is about to be given out.
+    pub(crate) fn new() -> impl PinInit<Self> {
+        pin_init!(Self {
+            life: Life::new(),
+            closing <- new_irq_spinlock!(Closing {
+                stage: CloseStage::Open,
+                completion: None,
+            }),
+        })
+    }
+
+    /// Whether the consumer has closed the object.
+    pub(crate) fn is_closing(&self) -> bool {
+        self.life.is_closing()
+    }
+
+    /// Takes the close one stage on.
+    fn step(&self, event: CloseEvent) -> Option<CloseEffect> {
+        let mut closing = self.closing.lock();
+        let (stage, effect) = closing.stage.step(event).ok()?;
+        closing.stage = stage;
+        Some(effect)
+    }
+}
+
+/// A counted reference to an object, which keeps its close pending.
+///
+/// # Invariants
+///
+/// One reference of `kind` is counted in the object's [`Life`].
+pub(crate) struct Held<T: Object> {
+    object: Arc<T>,
+    kind: Kind,
+}
+
+impl<T: Object> Held<T> {
+    /// A reference for a request that is about to pend.
+    ///
+    /// # Errors
+    ///
+    /// Fails when the object is being closed.
+    pub(crate) fn request(object: &Arc<T>) -> Result<Self> {
+        Self::new(object, Kind::Request)
+    }
+
+    /// A reference for an event that is about to be delivered.
+    ///
+    /// # Errors
+    ///
+    /// Fails when the object is being closed: then nothing is delivered.
+    pub(crate) fn callback(object: &Arc<T>) -> Result<Self> {
+        Self::new(object, Kind::Callback)
+    }
+
+    /// A reference for a successor, to be kept in it.
+    ///
+    /// # Errors
+    ///
+    /// Fails when the object is being closed.
+    pub(crate) fn successor(object: &Arc<T>) -> Result<Self> {
+        Self::new(object, Kind::Successor)
+    }
+
+    fn new(object: &Arc<T>, kind: Kind) -> Result<Self> {
+        object.core().life.try_get(kind)?;
+        // INVARIANT: `try_get` has just counted it.
+        Ok(Self {
+            object: object.clone(),
+            kind,
+        })
+    }
+
+    /// The object, with its memory.
+    pub(crate) fn object(&self) -> &Arc<T> {
+        &self.object
+    }
+}
+
+impl<T: Object> Deref for Held<T> {
+    type Target = T;
+
+    fn deref(&self) -> &T {
+        &self.object
+    }
+}
+
+impl<T: Object> Drop for Held<T> {
+    fn drop(&mut self) {
+        if let Last::Yes = self.object.core().life.put(self.kind) {
+            self.object.core().step(CloseEvent::Quiet);
+            queues::sleep().enqueue::<T, TEARDOWN>(self.object.clone());
+        }
+    }
+}
+
+/// Closes an object, whose handle is given back with `this`.
+///
+/// Always pends: the completion is called in softirq, maybe before this returns. A second close of the same object, which
+/// the interface forbids, changes nothing.
+pub(crate) fn close<T: Object>(this: Arc<T>, completion: Option<CloseCompletion>) {
+    if this.core().life.begin_close().is_err() {
+        return;
+    }
+    this.core().closing.lock().completion = completion;
+    this.core().step(CloseEvent::Close);
+    // NDKPI: a close starts the cancellation itself, it does not wait for requests to time out.
+    T::cancel(&this);
+    let closed = this.core().life.end_close();
+    if this.core().step(CloseEvent::Cancelled(closed)) == Some(CloseEffect::RunTeardown) {
+        queues::sleep().enqueue::<T, TEARDOWN>(this);
+    }
+}
+
+/// Work item of process context: everything that held the object has let go.
+pub(crate) fn tear_down<T: Object>(this: Arc<T>, ctx: &MaySleep) {
+    T::teardown(&this, ctx);
+    this.core().step(CloseEvent::TornDown(Answer::Pending));
+    queues::softirq().enqueue::<T, CLOSED>(this);
+}
+
+/// Work item of softirq context: the object's last callback.
+pub(crate) fn complete_close<T: Object>(this: Arc<T>, ctx: &Softirq) {
+    let completion = this.core().closing.lock().completion.take();
+    if let Some(completion) = completion {
+        completion.call(ctx);
+    }
+    this.core().step(CloseEvent::Returned);
+    // NDKPI: the close of an antecedent completes after this callback returned. `this` owns the references to the
+    // antecedents, and goes here.
+}
+
+/// Gives the consumer its handle: a pointer that owns one count of the memory.
+pub(crate) fn into_handle<T: Object>(object: Arc<T>) -> *mut T::Shell {
+    let shell = object.shell();
+    let _ = Arc::into_raw(object);
+    shell
+}
+
+/// Sleeping work on behalf of a call that answered pending, and what is called in softirq when it is done.
+#[pin_data]
+struct Deferred<W, D, R> {
+    #[pin]
+    sleep_work: Work<Deferred<W, D, R>, 0>,
+    #[pin]
+    done_work: Work<Deferred<W, D, R>, 1>,
+    #[pin]
+    step: IrqSpinLock<Step<W, D, R>>,
+}
+
+enum Step<W, D, R> {
+    Work(W, D),
+    Done(D, R),
+    Over,
+}
+
+impl<W, D, R> Deferred<W, D, R> {
+    fn take(&self) -> Step<W, D, R> {
+        core::mem::replace(&mut *self.step.lock(), Step::Over)
+    }
+}
+
+sleep_work! {
+    impl{W: FnOnce(&MaySleep) -> R + Send + 'static, D: FnOnce(&Softirq, R) + Send + 'static, R: Send + 'static}
+    SleepItem<0> for Deferred<W, D, R> { self.sleep_work }
+}
+
+bh_work! {
+    impl{W: FnOnce(&MaySleep) -> R + Send + 'static, D: FnOnce(&Softirq, R) + Send + 'static, R: Send + 'static}
+    BhItem<1> for Deferred<W, D, R> { self.done_work }
+}
+
+impl<W, D, R> SleepItem<0> for Deferred<W, D, R>
+where
+    W: FnOnce(&MaySleep) -> R + Send + 'static,
+    D: FnOnce(&Softirq, R) + Send + 'static,
+    R: Send + 'static,
+{
+    fn run(this: Arc<Self>, ctx: &MaySleep) {
+        if let Step::Work(work, done) = this.take() {
+            let result = work(ctx);
+            *this.step.lock() = Step::Done(done, result);
+            queues::softirq().enqueue::<Self, 1>(this);
+        }
+    }
+}
+
+impl<W, D, R> BhItem<1> for Deferred<W, D, R>
+where
+    W: FnOnce(&MaySleep) -> R + Send + 'static,
+    D: FnOnce(&Softirq, R) + Send + 'static,
+    R: Send + 'static,
+{
+    fn run(this: Arc<Self>, ctx: &Softirq) {
+        if let Step::Done(done, result) = this.take() {
+            done(ctx, result);
+        }
+    }
+}
+
+/// Has `work` done in process context and then `done` called in softirq, for a call that answers pending.
+///
+/// # Errors
+///
+/// Fails without memory; then neither is called.
+pub(crate) fn defer<W, D, R>(work: W, done: D) -> Result
+where
+    W: FnOnce(&MaySleep) -> R + Send + 'static,
+    D: FnOnce(&Softirq, R) + Send + 'static,
+    R: Send + 'static,
+{
+    let item = Arc::pin_init(
+        pin_init!(Deferred {
+            sleep_work <- new_work!("ndk::Deferred::sleep_work"),
+            done_work <- new_work!("ndk::Deferred::done_work"),
+            step <- new_irq_spinlock!(Step::Work(work, done)),
+        }),
+        GFP_ATOMIC,
+    )
+    .map_err(kernel::error::Error::from)?;
+    queues::sleep().enqueue::<_, 0>(item);
+    Ok(())
+}
+
+/// Creates an object below `parent` in process context, and hands it to the consumer in softirq.
+///
+/// # Errors
+///
+/// Fails without memory or when `parent` is being closed; then `completion` is not called.
+pub(crate) fn create<P, T, F>(
+    parent: &Arc<P>,
+    completion: CreateCompletion,
+    make: F,
+) -> Result
+where
+    P: Object,
+    T: Object,
+    F: FnOnce(&Held<P>, &MaySleep) -> Result<Arc<T>> + Send + 'static,
+{
+    let parent = Held::request(parent)?;
+    defer(
+        move |ctx| (make(&parent, ctx), parent),
+        move |ctx, (made, parent)| {
+            match made {
+                // NDKPI: with a pending create the object travels in the completion alone.
+                Ok(object) => completion.call(ctx, Ok(into_handle(object).cast())),
+                Err(status) => completion.call(ctx, Err(status)),
+            }
+            // A request of the parent until its callback has returned.
+            drop(parent);
+        },
+    )
+}

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! The module's two work queues: one whose items sleep, one whose items run in softirq context.
+//!
+//! Consumers may call from softirq or under a spinlock, so whatever sleeps goes to [`sleep`]; consumers are called from
+//! [`softirq`] only.
+
+use crate::sync::{
+    BhQueue,
+    SleepQueue, //
+};
+use core::{
+    ptr,
+    sync::atomic::{
+        AtomicPtr,
+        Ordering, //
+    },
+};
+use kernel::{
+    c_str,
+    prelude::*, //
+};
+
+struct Queues {
+    // Dropped first: its items hand over to the other queue.
+    sleep: SleepQueue,
+    softirq: BhQueue,
+}
+
+static QUEUES: AtomicPtr<Queues> = AtomicPtr::new(ptr::null_mut());
+
+/// Owns the queues; the module keeps it, and drops it last.
+///
+/// # Invariants
+///
+/// While a value exists, `QUEUES` points to what the box owns.
+pub(crate) struct Owner(#[allow(dead_code, reason = "kept for its drop")] KBox<Queues>);
+
+impl Owner {
+    /// Makes the queues. Once, before anything else of the module; process context.
+    pub(crate) fn new() -> Result<Self> {
+        let mut queues = KBox::new(
+            Queues {
+                sleep: SleepQueue::new(c_str!("ndk"))?,
+                softirq: BhQueue::new(c_str!("ndk_bh"))?,
+            },
+            GFP_KERNEL,
+        )?;
+        QUEUES.store(&raw mut *queues, Ordering::Release);
+        // INVARIANT: Just stored.
+        Ok(Self(queues))
+    }
+}
+
+fn queues() -> &'static Queues {
+    // SAFETY: The module makes the queues before anything that uses them, and drops their owner when no object, no client
+    // and no registration is left. What still runs then runs on the queues, and dropping them waits for it.
+    unsafe { &*QUEUES.load(Ordering::Acquire) }
+}
+
+/// The queue whose items sleep.
+pub(crate) fn sleep() -> &'static SleepQueue {
+    &queues().sleep
+}
+
+/// The queue whose items call consumers.
+pub(crate) fn softirq() -> &'static BhQueue {
+    &queues().softirq
+}
