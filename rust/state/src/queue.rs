@@ -21,8 +21,10 @@
 //!   the consumer's own.
 //! - Completions of one queue come in posting order. So a completion retires every earlier slot, and
 //!   these earlier ones were silent successes.
-//! - A read with local invalidate can take two slots, the read and the invalidate. It is one request to
-//!   the consumer: the first failure of either is reported, and only that one.
+//! - A read with local invalidate can be two work requests, the read and the invalidate (so the device's
+//!   queue is twice as deep). It is one request to the consumer, with one slot and one index: the caller
+//!   tells the two completions apart by what it made the device echo. The first failure of either is
+//!   reported, and only that one.
 //!
 //! # Publication
 //!
@@ -39,32 +41,23 @@ use super::status::Status;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[must_use = "nothing is posted until the reservation is published"]
 pub struct Reservation {
-    /// The index of the first slot.
+    /// The index of its slot, for the device to echo.
     pub index: u32,
-    /// How many slots it has.
-    pub slots: u32,
     /// Whether the device is to signal the (last) work request.
     pub signalled: bool,
     /// Unsignalled requests before this one.
     unsignalled: u32,
 }
 
-impl Reservation {
-    /// The index of the last slot, which identifies the request to the device.
-    pub const fn last(&self) -> u32 {
-        self.index.wrapping_add(self.slots.wrapping_sub(1))
-    }
-}
-
-/// What a slot stands for; kept by the caller in the slot.
+/// What was completed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Request {
-    /// A whole request, or the last part of one.
+    /// A request, or the last of its two work requests.
     Last {
         /// Whether its success is silent.
         silent: bool,
     },
-    /// The first of two parts: its success says nothing, its failure ends the request.
+    /// The first of two work requests: its success says nothing, its failure ends the request.
     First,
     /// The provider's own.
     Sentinel,
@@ -145,37 +138,35 @@ impl Ring {
         self.head.load_acquire().wrapping_sub(tail)
     }
 
-    /// Poster: reserves `slots` slots (1, or 2 for a read with local invalidate) for one request.
+    /// Poster: reserves a slot for one request.
     ///
     /// Fails with [`Status::NoMoreEntries`] when the queue is full.
-    pub fn reserve(&self, slots: u32, silent: bool) -> Result<Reservation, Status> {
+    pub fn reserve(&self, silent: bool) -> Result<Reservation, Status> {
         let unsignalled = self.unsignalled.load_relaxed();
         let signalled = !silent || unsignalled.saturating_add(1) >= self.interval;
-        self.reserve_within(self.room, slots, signalled, unsignalled)
+        self.reserve_within(self.room, signalled, unsignalled)
     }
 
     /// Poster: reserves a slot for a sentinel, out of the reserved room.
     pub fn reserve_sentinel(&self) -> Result<Reservation, Status> {
         let limit = self.room.saturating_add(self.reserved);
-        self.reserve_within(limit, 1, true, self.unsignalled.load_relaxed())
+        self.reserve_within(limit, true, self.unsignalled.load_relaxed())
     }
 
     fn reserve_within(
         &self,
         limit: u32,
-        slots: u32,
         signalled: bool,
         unsignalled: u32,
     ) -> Result<Reservation, Status> {
         let head = self.head.load_relaxed();
         // Pairs with the release in `retire`: the poller is done with the slots before the tail.
         let used = head.wrapping_sub(self.tail.load_acquire());
-        if slots == 0 || slots > limit.saturating_sub(used) {
+        if used >= limit {
             return Err(Status::NoMoreEntries);
         }
         Ok(Reservation {
             index: head,
-            slots,
             signalled,
             unsignalled,
         })
@@ -189,9 +180,8 @@ impl Ring {
             reservation.unsignalled.saturating_add(1)
         };
         self.unsignalled.store_relaxed(count);
-        // INVARIANT: `reserve` found room for these slots, and since then the tail has only grown.
-        self.head
-            .store_release(reservation.index.wrapping_add(reservation.slots));
+        // INVARIANT: `reserve` found room for this slot, and since then the tail has only grown.
+        self.head.store_release(reservation.index.wrapping_add(1));
     }
 
     /// Poster: takes a published request back that the device has refused.
@@ -211,23 +201,24 @@ impl Ring {
         index.wrapping_sub(tail) < head.wrapping_sub(tail)
     }
 
-    /// Poller: the device completed `index`, whose slot holds `request`.
+    /// Poller: the device completed `index`.
     ///
     /// Everything before it is retired too.
     pub fn retire(&self, index: u32, success: bool, request: Request) -> Retired {
         if !self.is_posted(index) {
             return Retired::Stale;
         }
-        let (slots, retired) = match (request, success) {
+        let (done, retired) = match (request, success) {
             (Request::Last { silent: true }, true) => (1, Retired::Swallow),
             (Request::Last { .. }, _) => (1, Retired::Report),
-            (Request::First, true) => (1, Retired::Swallow),
-            // The second part is flushed: its completion will be stale.
-            (Request::First, false) => (2, Retired::Report),
+            // The second work request is still to come.
+            (Request::First, true) => (0, Retired::Swallow),
+            // The second work request is flushed: its completion will be stale.
+            (Request::First, false) => (1, Retired::Report),
             (Request::Sentinel, _) => (1, Retired::Drained),
         };
-        // INVARIANT: `index` is posted, and a first part is posted together with its second.
-        self.tail.store_release(index.wrapping_add(slots));
+        // INVARIANT: `index` is posted, so the tail does not pass the head.
+        self.tail.store_release(index.wrapping_add(done));
         retired
     }
 }
