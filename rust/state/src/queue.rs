@@ -201,6 +201,12 @@ impl Ring {
         index.wrapping_sub(tail) < head.wrapping_sub(tail)
     }
 
+    /// Poller: the index of the oldest request in flight, if any.
+    pub fn next_to_retire(&self) -> Option<u32> {
+        let tail = self.tail.load_relaxed();
+        self.is_posted(tail).then_some(tail)
+    }
+
     /// Poller: the device completed `index`.
     ///
     /// Everything before it is retired too.

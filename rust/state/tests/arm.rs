@@ -1,0 +1,366 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! Arming and notification of a completion queue.
+
+#![cfg(not(loom))]
+
+use ndk_state::arm::{Arm, ArmAction, ArmType, Fault, Lower, Placed};
+use ndk_state::status::Status;
+
+const TYPES: [ArmType; 3] = [ArmType::Errors, ArmType::Any, ArmType::Solicited];
+
+#[test]
+fn the_numbers_are_those_of_the_interface() {
+    for (number, kind) in (0..).zip(TYPES) {
+        assert_eq!(ArmType::from_raw(number), Some(kind));
+        assert_eq!(kind.to_raw(), number);
+    }
+    assert_eq!(ArmType::from_raw(3), None);
+}
+
+#[test]
+fn a_second_arm_keeps_the_stronger_type() {
+    use ArmType::{Any, Errors, Solicited};
+    // The nine cells of section 7.4.
+    let cells = [
+        (Any, Any, Any),
+        (Any, Errors, Any),
+        (Any, Solicited, Any),
+        (Errors, Any, Any),
+        (Errors, Errors, Errors),
+        (Errors, Solicited, Solicited),
+        (Solicited, Any, Any),
+        (Solicited, Errors, Solicited),
+        (Solicited, Solicited, Solicited),
+    ];
+    for (first, second, result) in cells {
+        let arm = Arm::default();
+        let _ = arm.arm(first);
+        let action = arm.arm(second);
+        assert_eq!(arm.armed(), Some(result), "{first:?} then {second:?}");
+        assert_eq!(action, lower(result), "{first:?} then {second:?}");
+    }
+}
+
+fn lower(kind: ArmType) -> ArmAction {
+    match kind {
+        ArmType::Errors => ArmAction::Nothing,
+        ArmType::Solicited => ArmAction::ArmLower(Lower::Solicited),
+        ArmType::Any => ArmAction::ArmLower(Lower::Any),
+    }
+}
+
+#[test]
+fn each_type_is_satisfied_by_its_own_events() {
+    for kind in TYPES {
+        for (placed, matches) in [
+            (Placed::Plain, kind == ArmType::Any),
+            (Placed::Solicited, kind != ArmType::Errors),
+        ] {
+            let arm = Arm::new();
+            let _ = arm.arm(kind);
+            assert_eq!(arm.completion(placed), matches, "{kind:?} {placed:?}");
+            let report = matches.then_some(Status::Success);
+            assert_eq!(arm.begin_callback(), report, "{kind:?} {placed:?}");
+        }
+    }
+}
+
+#[test]
+fn nothing_is_called_without_an_arm() {
+    let arm = Arm::new();
+    assert!(!arm.completion(Placed::Plain));
+    assert!(!arm.completion(Placed::Solicited));
+    assert_eq!(arm.begin_callback(), None);
+}
+
+#[test]
+fn one_arm_gives_one_callback_and_is_cleared_before_it() {
+    let arm = Arm::new();
+    let _ = arm.arm(ArmType::Any);
+    assert!(arm.completion(Placed::Plain));
+    assert!(!arm.completion(Placed::Plain), "kicked once");
+    assert_eq!(arm.begin_callback(), Some(Status::Success));
+    assert_eq!(arm.armed(), None);
+    assert!(!arm.completion(Placed::Plain));
+    assert!(!arm.end_callback());
+    assert_eq!(arm.begin_callback(), None);
+}
+
+#[test]
+fn an_arm_inside_the_callback_is_deferred_until_it_returns() {
+    let arm = Arm::new();
+    let _ = arm.arm(ArmType::Any);
+    assert!(arm.completion(Placed::Plain));
+    assert!(arm.begin_callback().is_some());
+    assert_eq!(arm.arm(ArmType::Any), ArmAction::ArmLower(Lower::Any));
+    assert!(!arm.completion(Placed::Plain), "no kick while one runs");
+    assert_eq!(arm.begin_callback(), None, "no overlap");
+    assert!(arm.end_callback());
+    assert_eq!(arm.begin_callback(), Some(Status::Success));
+    assert!(!arm.end_callback());
+}
+
+#[test]
+fn an_arm_while_queued_is_satisfied_by_the_same_callback() {
+    let arm = Arm::new();
+    let _ = arm.arm(ArmType::Solicited);
+    assert!(arm.completion(Placed::Solicited));
+    assert_eq!(arm.arm(ArmType::Any), ArmAction::Nothing);
+    assert_eq!(arm.begin_callback(), Some(Status::Success));
+    assert_eq!(arm.armed(), None);
+}
+
+#[test]
+fn a_fault_satisfies_every_type_and_is_reported_once() {
+    for (fault, status) in [
+        (Fault::Overrun, Status::BufferOverflow),
+        (Fault::Fatal, Status::InternalError),
+    ] {
+        for kind in TYPES {
+            // Armed when it happens.
+            let arm = Arm::new();
+            let _ = arm.arm(kind);
+            assert!(arm.fault(fault));
+            assert!(arm.is_faulty());
+            dies_with(&arm, status);
+            // Unarmed: latched until the next arm.
+            let arm = Arm::new();
+            assert!(!arm.fault(fault));
+            assert_eq!(arm.begin_callback(), None);
+            assert_eq!(arm.arm(kind), ArmAction::FireNow);
+            dies_with(&arm, status);
+        }
+    }
+}
+
+fn dies_with(arm: &Arm, status: Status) {
+    assert_eq!(arm.begin_callback(), Some(status));
+    assert_eq!(arm.arm(ArmType::Any), ArmAction::Nothing);
+    assert!(!arm.fault(Fault::Fatal));
+    assert!(!arm.completion(Placed::Solicited));
+    assert!(!arm.end_callback());
+    assert_eq!(arm.arm(ArmType::Any), ArmAction::Nothing);
+    assert_eq!(arm.begin_callback(), None);
+}
+
+#[test]
+fn a_fault_during_the_callback_waits_for_its_return() {
+    let arm = Arm::new();
+    let _ = arm.arm(ArmType::Any);
+    assert!(arm.completion(Placed::Plain));
+    assert_eq!(arm.begin_callback(), Some(Status::Success));
+    assert!(!arm.fault(Fault::Overrun));
+    assert_eq!(arm.arm(ArmType::Errors), ArmAction::Nothing);
+    assert!(arm.end_callback());
+    assert_eq!(arm.begin_callback(), Some(Status::BufferOverflow));
+}
+
+#[test]
+fn a_fault_overtakes_a_queued_notification() {
+    let arm = Arm::new();
+    let _ = arm.arm(ArmType::Any);
+    assert!(arm.completion(Placed::Plain));
+    assert!(!arm.fault(Fault::Fatal), "kicked already");
+    assert!(!arm.fault(Fault::Overrun), "the first fault is kept");
+    assert_eq!(arm.begin_callback(), Some(Status::InternalError));
+}
+
+#[test]
+fn closing_stops_notifications() {
+    let arm = Arm::new();
+    let _ = arm.arm(ArmType::Any);
+    assert!(arm.completion(Placed::Plain));
+    assert!(!arm.close());
+    assert_eq!(arm.begin_callback(), None);
+    assert_eq!(arm.arm(ArmType::Any), ArmAction::Nothing);
+    assert!(!arm.completion(Placed::Plain));
+    assert!(!arm.fault(Fault::Fatal));
+    assert_eq!(arm.begin_callback(), None);
+
+    let arm = Arm::new();
+    let _ = arm.arm(ArmType::Any);
+    assert!(arm.completion(Placed::Plain));
+    assert!(arm.begin_callback().is_some());
+    let _ = arm.arm(ArmType::Any);
+    assert!(!arm.completion(Placed::Plain));
+    assert!(arm.close(), "one is running");
+    assert!(!arm.end_callback());
+}
+
+#[test]
+fn a_withdrawn_notification_leaves_the_arm() {
+    for (kind, level) in [
+        (ArmType::Any, Lower::Any),
+        (ArmType::Solicited, Lower::Solicited),
+    ] {
+        let arm = Arm::new();
+        let _ = arm.arm(kind);
+        assert!(arm.completion(Placed::Solicited));
+        assert_eq!(arm.withdraw(), Some(level));
+        assert_eq!(arm.begin_callback(), None);
+        assert_eq!(arm.armed(), Some(kind));
+        assert!(arm.completion(Placed::Solicited));
+        assert_eq!(arm.begin_callback(), Some(Status::Success));
+    }
+    let arm = Arm::new();
+    assert_eq!(arm.withdraw(), None);
+    let _ = arm.arm(ArmType::Any);
+    assert_eq!(arm.withdraw(), None);
+    assert!(arm.fault(Fault::Fatal));
+    assert_eq!(arm.withdraw(), None, "a fault is always reported");
+}
+
+/// What an arm should do, said in the words of section 7.4 with plain variables.
+#[derive(Default)]
+struct Model {
+    armed: Option<ArmType>,
+    queued: bool,
+    running: bool,
+    fault: Option<Status>,
+    dead: bool,
+    closing: bool,
+}
+
+impl Model {
+    fn fire(&mut self) -> bool {
+        self.queued = true;
+        !self.running
+    }
+
+    fn deaf(&self) -> bool {
+        self.dead || self.closing
+    }
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Op {
+    Arm(ArmType),
+    Completion(Placed),
+    Fault(Fault),
+    Begin,
+    End,
+    Close,
+}
+
+const OPS: [Op; 10] = [
+    Op::Arm(ArmType::Errors),
+    Op::Arm(ArmType::Any),
+    Op::Arm(ArmType::Solicited),
+    Op::Completion(Placed::Plain),
+    Op::Completion(Placed::Solicited),
+    Op::Fault(Fault::Overrun),
+    Op::Fault(Fault::Fatal),
+    Op::Begin,
+    Op::End,
+    Op::Close,
+];
+
+fn apply(arm: &Arm, model: &mut Model, op: Op) {
+    match op {
+        Op::Arm(kind) => {
+            let action = arm.arm(kind);
+            if model.deaf() {
+                assert_eq!(action, ArmAction::Nothing);
+                return;
+            }
+            // `Ord` of the type is its strength.
+            let merged = model.armed.map_or(kind, |old| old.max(kind));
+            model.armed = Some(merged);
+            let expected = if model.queued {
+                ArmAction::Nothing
+            } else if model.fault.is_some() {
+                if model.fire() {
+                    ArmAction::FireNow
+                } else {
+                    ArmAction::Nothing
+                }
+            } else {
+                lower(merged)
+            };
+            assert_eq!(action, expected);
+        }
+        Op::Completion(placed) => {
+            let matches = match placed {
+                Placed::Plain => model.armed == Some(ArmType::Any),
+                Placed::Solicited => model.armed.is_some_and(|kind| kind != ArmType::Errors),
+            };
+            let kick = matches && !model.deaf() && !model.queued && model.fire();
+            assert_eq!(arm.completion(placed), kick);
+        }
+        Op::Fault(fault) => {
+            let first = model.fault.is_none();
+            if first {
+                model.fault = Some(match fault {
+                    Fault::Overrun => Status::BufferOverflow,
+                    Fault::Fatal => Status::InternalError,
+                });
+            }
+            let due = first && model.armed.is_some() && !model.closing && !model.queued;
+            let kick = due && model.fire();
+            assert_eq!(arm.fault(fault), kick);
+        }
+        Op::Begin => {
+            let report = arm.begin_callback();
+            if !model.queued || model.running {
+                assert_eq!(report, None);
+                return;
+            }
+            assert!(!model.closing && model.armed.is_some());
+            assert_eq!(report, Some(model.fault.unwrap_or(Status::Success)));
+            model.dead = model.fault.is_some();
+            model.armed = None;
+            model.queued = false;
+            model.running = true;
+        }
+        Op::End => {
+            if model.running {
+                model.running = false;
+                assert_eq!(arm.end_callback(), model.queued);
+            }
+        }
+        Op::Close => {
+            assert_eq!(arm.close(), model.running);
+            model.closing = true;
+            model.armed = None;
+            model.queued = false;
+        }
+    }
+    assert_eq!(arm.armed(), model.armed);
+    assert_eq!(arm.is_faulty(), model.fault.is_some());
+}
+
+/// All sequences of seven calls, ten million, each against the model.
+#[test]
+fn every_sequence_of_calls_agrees_with_the_model() {
+    const DEPTH: u32 = 7;
+    let count = (OPS.len() as u32).pow(DEPTH);
+    for number in 0..count {
+        let arm = Arm::new();
+        let mut model = Model::default();
+        let mut rest = number;
+        for _ in 0..DEPTH {
+            apply(&arm, &mut model, OPS[(rest % 10) as usize]);
+            rest /= 10;
+        }
+    }
+}
+
+/// Longer ones at random.
+#[test]
+fn long_random_sequences_agree_with_the_model() {
+    let mut random = 0x9e37_79b9_7f4a_7c15u64;
+    for _ in 0..20_000 {
+        let arm = Arm::new();
+        let mut model = Model::default();
+        for _ in 0..64 {
+            random ^= random << 13;
+            random ^= random >> 7;
+            random ^= random << 17;
+            // Close is rare, or most of the walk is deaf.
+            let pick = (random % 100) as usize;
+            let op = if pick == 99 { Op::Close } else { OPS[pick % 9] };
+            apply(&arm, &mut model, op);
+        }
+    }
+}
