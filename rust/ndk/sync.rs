@@ -393,6 +393,12 @@ impl Gate {
         false
     }
 
+    /// Enters once more, open or closed, in any context; only for who is inside.
+    #[inline]
+    pub(crate) fn enter_again(&self) {
+        self.state.add(1, Relaxed);
+    }
+
     /// Leaves, in any context; only after a successful [`Gate::try_enter`].
     #[inline]
     pub(crate) fn leave(&self) {

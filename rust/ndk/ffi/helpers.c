@@ -132,14 +132,43 @@ bool ndk_helper_rdma_cap_read_inv(struct ib_device *dev, u32 port)
 	return rdma_cap_read_inv(dev, port);
 }
 
+/* An address that leads from a port back to it. */
+int ndk_helper_ah_to_self(struct ib_device *dev, u32 port, const struct ib_gid_attr *gid,
+			  struct rdma_ah_attr *ah)
+{
+	struct ib_port_attr attr;
+	struct net_device *ndev;
+	int ret;
+
+	memset(ah, 0, sizeof(*ah));
+	ah->type = rdma_ah_find_type(dev, port);
+	rdma_ah_set_port_num(ah, port);
+	rdma_ah_set_grh(ah, NULL, 0, gid->index, 1, 0);
+	rdma_ah_set_dgid_raw(ah, (void *)gid->gid.raw);
+	ah->grh.sgid_attr = gid;
+	if (ah->type == RDMA_AH_ATTR_TYPE_ROCE) {
+		ndev = ndk_helper_gid_ndev_get(gid);
+		if (!ndev)
+			return -ENODEV;
+		memcpy(ah->roce.dmac, ndev->dev_addr, ETH_ALEN);
+		dev_put(ndev);
+		return 0;
+	}
+	ret = ib_query_port(dev, port, &attr);
+	if (ret)
+		return ret;
+	rdma_ah_set_dlid(ah, attr.lid);
+	return 0;
+}
+
 int ndk_helper_ib_mtu_enum_to_int(enum ib_mtu mtu)
 {
 	return ib_mtu_enum_to_int(mtu);
 }
 
-const char *ndk_helper_dev_name(const struct ib_device *dev)
+void ndk_helper_ib_device_name(const struct ib_device *dev, char *name, size_t size)
 {
-	return dev_name(&dev->dev);
+	strscpy(name, dev_name(&dev->dev), size);
 }
 
 void ndk_helper_ib_init_event_handler(struct ib_event_handler *handler, struct ib_device *dev,
@@ -213,20 +242,25 @@ unsigned int ndk_helper_ib_dma_max_seg_size(struct ib_device *dev)
 	return ib_dma_max_seg_size(dev);
 }
 
-void ndk_helper_sg_init_table(struct scatterlist *sg, unsigned int nents)
+u64 ndk_helper_sg_dma_address(struct scatterlist *sg)
+{
+	return sg_dma_address(sg);
+}
+
+u32 ndk_helper_sg_dma_len(struct scatterlist *sg)
+{
+	return sg_dma_len(sg);
+}
+
+void ndk_helper_sg_set_dma(struct scatterlist *sg, u64 addr, u32 len)
+{
+	sg_dma_address(sg) = addr;
+	sg_dma_len(sg) = len;
+}
+
+void ndk_helper_sg_init_table(struct scatterlist *sg, int nents)
 {
 	sg_init_table(sg, nents);
-}
-
-void ndk_helper_sg_set_page(struct scatterlist *sg, struct page *page, unsigned int len,
-			    unsigned int offset)
-{
-	sg_set_page(sg, page, len, offset);
-}
-
-struct page *ndk_helper_sg_page(struct scatterlist *sg)
-{
-	return sg_page(sg);
 }
 
 /* Connection manager. */
@@ -267,6 +301,16 @@ struct net *ndk_helper_init_net(void)
 struct net *ndk_helper_current_net(void)
 {
 	return get_net(current->nsproxy ? current->nsproxy->net_ns : &init_net);
+}
+
+int ndk_helper_netdev_ifindex(const struct net_device *dev)
+{
+	return READ_ONCE(dev->ifindex);
+}
+
+void ndk_helper_netdev_name(const struct net_device *dev, char *name, size_t size)
+{
+	strscpy(name, dev->name, size);
 }
 
 void ndk_helper_dev_hold(struct net_device *dev)

@@ -37,8 +37,10 @@ bool ndk_helper_rdma_protocol_roce_udp(const struct ib_device *dev, u32 port);
 bool ndk_helper_rdma_protocol_roce_eth(const struct ib_device *dev, u32 port);
 bool ndk_helper_rdma_protocol_iwarp(const struct ib_device *dev, u32 port);
 bool ndk_helper_rdma_cap_read_inv(struct ib_device *dev, u32 port);
+int ndk_helper_ah_to_self(struct ib_device *dev, u32 port, const struct ib_gid_attr *gid,
+			  struct rdma_ah_attr *ah);
 int ndk_helper_ib_mtu_enum_to_int(enum ib_mtu mtu);
-const char *ndk_helper_dev_name(const struct ib_device *dev);
+void ndk_helper_ib_device_name(const struct ib_device *dev, char *name, size_t size);
 void ndk_helper_ib_init_event_handler(struct ib_event_handler *handler, struct ib_device *dev,
 				      void (*fn)(struct ib_event_handler *h, struct ib_event *ev));
 
@@ -62,10 +64,10 @@ void ndk_helper_ib_dma_sync_for_cpu(struct ib_device *dev, u64 addr, size_t size
 void ndk_helper_ib_dma_sync_for_device(struct ib_device *dev, u64 addr, size_t size,
 				       enum dma_data_direction dir);
 unsigned int ndk_helper_ib_dma_max_seg_size(struct ib_device *dev);
-void ndk_helper_sg_init_table(struct scatterlist *sg, unsigned int nents);
-void ndk_helper_sg_set_page(struct scatterlist *sg, struct page *page, unsigned int len,
-			    unsigned int offset);
-struct page *ndk_helper_sg_page(struct scatterlist *sg);
+u64 ndk_helper_sg_dma_address(struct scatterlist *sg);
+u32 ndk_helper_sg_dma_len(struct scatterlist *sg);
+void ndk_helper_sg_set_dma(struct scatterlist *sg, u64 addr, u32 len);
+void ndk_helper_sg_init_table(struct scatterlist *sg, int nents);
 
 /* Connection manager. */
 struct rdma_cm_id *ndk_helper_rdma_create_id(struct net *net, rdma_cm_event_handler handler,
@@ -77,6 +79,8 @@ struct net *ndk_helper_get_net(struct net *net);
 void ndk_helper_put_net(struct net *net);
 struct net *ndk_helper_init_net(void);
 struct net *ndk_helper_current_net(void);
+int ndk_helper_netdev_ifindex(const struct net_device *dev);
+void ndk_helper_netdev_name(const struct net_device *dev, char *name, size_t size);
 void ndk_helper_dev_hold(struct net_device *dev);
 void ndk_helper_dev_put(struct net_device *dev);
 struct net_device *ndk_helper_gid_ndev_get(const struct ib_gid_attr *attr);

@@ -1,0 +1,287 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! IPv4 and IPv6 socket addresses.
+//!
+//! C header: [`include/linux/socket.h`](srctree/include/linux/socket.h)
+
+use crate::ffi;
+use core::{
+    cmp::Ordering,
+    mem::{
+        offset_of,
+        size_of, //
+    },
+    ptr,
+};
+use kernel::{
+    fmt,
+    prelude::*, //
+};
+
+/// `AF_INET`.
+const AF_INET: u16 = 2;
+/// `AF_INET6`.
+const AF_INET6: u16 = 10;
+
+/// An address family.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Family {
+    /// IPv4.
+    V4,
+    /// IPv6.
+    V6,
+}
+
+/// An IP address without port.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum IpAddr {
+    /// IPv4, in network order.
+    V4([u8; 4]),
+    /// IPv6, in network order.
+    V6([u8; 16]),
+}
+
+impl IpAddr {
+    /// Whether this is the wildcard address.
+    pub(crate) fn is_unspecified(&self) -> bool {
+        match self {
+            Self::V4(a) => *a == [0; 4],
+            Self::V6(a) => *a == [0; 16],
+        }
+    }
+
+    /// Whether this is an IPv6 link-local address, which means nothing without a scope.
+    pub(crate) fn is_link_local(&self) -> bool {
+        matches!(self, Self::V6(a) if a[0] == 0xfe && a[1] & 0xc0 == 0x80)
+    }
+
+    /// Whether this is a multicast or broadcast address, to which no connection can be made.
+    pub(crate) fn is_multicast(&self) -> bool {
+        match self {
+            Self::V4(a) => a[0] & 0xf0 == 0xe0 || *a == [0xff; 4],
+            Self::V6(a) => a[0] == 0xff,
+        }
+    }
+
+    /// Whether this is an IPv4 address in IPv6 clothing (`::ffff:a.b.c.d`).
+    pub(crate) fn is_v4_mapped(&self) -> bool {
+        matches!(self, Self::V6(a) if a[..10] == [0; 10] && a[10..12] == [0xff; 2])
+    }
+
+    /// The GID by which RoCE and iWARP know this address.
+    pub(crate) fn to_gid(self) -> [u8; 16] {
+        match self {
+            Self::V4(a) => {
+                let mut gid = [0; 16];
+                gid[10] = 0xff;
+                gid[11] = 0xff;
+                gid[12..].copy_from_slice(&a);
+                gid
+            }
+            Self::V6(a) => a,
+        }
+    }
+
+    /// The address that a RoCE or iWARP GID stands for.
+    pub(crate) fn from_gid(gid: [u8; 16]) -> Self {
+        let v6 = Self::V6(gid);
+        if v6.is_v4_mapped() {
+            Self::V4([gid[12], gid[13], gid[14], gid[15]])
+        } else {
+            v6
+        }
+    }
+}
+
+impl fmt::Display for IpAddr {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::V4(a) => f.write_fmt(fmt!("{}.{}.{}.{}", a[0], a[1], a[2], a[3])),
+            Self::V6(a) => {
+                for (i, pair) in a.chunks_exact(2).enumerate() {
+                    if i > 0 {
+                        f.write_str(":")?;
+                    }
+                    f.write_fmt(fmt!("{:x}", u16::from_be_bytes([pair[0], pair[1]])))?;
+                }
+                Ok(())
+            }
+        }
+    }
+}
+
+/// An IP address and port, with a scope where the address is link-local.
+///
+/// Totally ordered, so that it can key a table. Equality looks at family, address, port and scope; flow information is dropped.
+/// A v4-mapped IPv6 address is not the same as the IPv4 address: rdma_cm does not mix them either.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) struct SocketAddr {
+    ip: IpAddr,
+    port: u16,
+    scope: u32,
+}
+
+impl SocketAddr {
+    /// Bytes that hold every address this type knows.
+    pub(crate) const MAX_LEN: usize = size_of::<ffi::sockaddr_in6>();
+
+    /// Makes an address with port (in host order) and, for link-local ones, the interface index.
+    pub(crate) fn new(ip: IpAddr, port: u16, scope: u32) -> Self {
+        let scope = if ip.is_link_local() { scope } else { 0 };
+        Self { ip, port, scope }
+    }
+
+    /// The wildcard address of a family, port 0.
+    pub(crate) fn any(family: Family) -> Self {
+        let ip = match family {
+            Family::V4 => IpAddr::V4([0; 4]),
+            Family::V6 => IpAddr::V6([0; 16]),
+        };
+        Self::new(ip, 0, 0)
+    }
+
+    /// Reads what a consumer passed as `struct sockaddr *` and length.
+    ///
+    /// `EINVAL`: null, too short for its family, or neither IPv4 nor IPv6.
+    ///
+    /// # Safety
+    ///
+    /// `addr` is null or `len` bytes from it can be read.
+    pub(crate) unsafe fn from_raw(addr: *const ffi::sockaddr, len: usize) -> Result<Self> {
+        if addr.is_null() || len < size_of::<u16>() {
+            return Err(EINVAL);
+        }
+        let base = addr.cast::<u8>();
+        // SAFETY: The two bytes are within `len`; a consumer's buffer need not be aligned.
+        let family = unsafe { ptr::read_unaligned(base.cast::<u16>()) };
+        match family {
+            AF_INET if len >= size_of::<ffi::sockaddr_in>() => {
+                // SAFETY: The whole structure is within `len`, and every bit pattern is one.
+                let sin = unsafe { ptr::read_unaligned(base.cast::<ffi::sockaddr_in>()) };
+                Ok(Self::new(
+                    IpAddr::V4(sin.sin_addr.s_addr.to_ne_bytes()),
+                    u16::from_be(sin.sin_port),
+                    0,
+                ))
+            }
+            // The scope came later than the rest of the structure (RFC 2133 has none), hence the shorter length.
+            AF_INET6 if len >= offset_of!(ffi::sockaddr_in6, sin6_scope_id) => {
+                let mut sin6 = ffi::sockaddr_in6::default();
+                let known = len.min(size_of::<ffi::sockaddr_in6>());
+                // SAFETY: `known` bytes can be read and written; every bit pattern is a `sockaddr_in6`.
+                unsafe {
+                    ptr::copy_nonoverlapping(base, ptr::from_mut(&mut sin6).cast::<u8>(), known)
+                };
+                // SAFETY: All members of the union are plain bytes.
+                let ip = unsafe { sin6.sin6_addr.in6_u.u6_addr8 };
+                Ok(Self::new(
+                    IpAddr::V6(ip),
+                    u16::from_be(sin6.sin6_port),
+                    sin6.sin6_scope_id,
+                ))
+            }
+            _ => Err(EINVAL),
+        }
+    }
+
+    /// Reads a kernel `sockaddr_storage`. `None` while it holds no IP address.
+    pub(crate) fn from_storage(storage: &ffi::sockaddr_storage) -> Option<Self> {
+        // SAFETY: The reference covers all bytes.
+        unsafe {
+            Self::from_raw(
+                ptr::from_ref(storage).cast(),
+                size_of::<ffi::sockaddr_storage>(),
+            )
+        }
+        .ok()
+    }
+
+    /// Writes the address as a `sockaddr_storage`.
+    pub(crate) fn to_storage(self) -> ffi::sockaddr_storage {
+        let mut storage = ffi::sockaddr_storage::default();
+        let to = ptr::from_mut(&mut storage);
+        match self.ip {
+            IpAddr::V4(a) => {
+                let mut sin = ffi::sockaddr_in::default();
+                sin.sin_family = AF_INET;
+                sin.sin_port = self.port.to_be();
+                sin.sin_addr.s_addr = u32::from_ne_bytes(a);
+                // SAFETY: A `sockaddr_storage` has room and alignment for every socket address.
+                unsafe { ptr::write(to.cast(), sin) };
+            }
+            IpAddr::V6(a) => {
+                let mut sin6 = ffi::sockaddr_in6::default();
+                sin6.sin6_family = AF_INET6;
+                sin6.sin6_port = self.port.to_be();
+                sin6.sin6_addr.in6_u.u6_addr8 = a;
+                sin6.sin6_scope_id = self.scope;
+                // SAFETY: As above.
+                unsafe { ptr::write(to.cast(), sin6) };
+            }
+        }
+        storage
+    }
+
+    /// How many bytes of [`Self::to_storage`] are the address.
+    pub(crate) fn len(&self) -> usize {
+        match self.ip {
+            IpAddr::V4(_) => size_of::<ffi::sockaddr_in>(),
+            IpAddr::V6(_) => size_of::<ffi::sockaddr_in6>(),
+        }
+    }
+
+    /// The IP address.
+    pub(crate) fn ip(&self) -> IpAddr {
+        self.ip
+    }
+
+    /// The address family.
+    pub(crate) fn family(&self) -> Family {
+        match self.ip {
+            IpAddr::V4(_) => Family::V4,
+            IpAddr::V6(_) => Family::V6,
+        }
+    }
+
+    /// The port, in host order.
+    pub(crate) fn port(&self) -> u16 {
+        self.port
+    }
+
+    /// The same address with another port.
+    pub(crate) fn with_port(self, port: u16) -> Self {
+        Self { port, ..self }
+    }
+
+    /// The interface index of a link-local address, else 0.
+    pub(crate) fn scope(&self) -> u32 {
+        self.scope
+    }
+
+    /// Whether both have the same IP address and scope.
+    pub(crate) fn same_ip(&self, other: &Self) -> bool {
+        self.ip == other.ip && self.scope == other.scope
+    }
+}
+
+impl Ord for SocketAddr {
+    fn cmp(&self, other: &Self) -> Ordering {
+        (self.port, self.ip, self.scope).cmp(&(other.port, other.ip, other.scope))
+    }
+}
+
+impl PartialOrd for SocketAddr {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl fmt::Display for SocketAddr {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match (self.ip, self.scope) {
+            (IpAddr::V4(_), _) => f.write_fmt(fmt!("{}:{}", self.ip, self.port)),
+            (IpAddr::V6(_), 0) => f.write_fmt(fmt!("[{}]:{}", self.ip, self.port)),
+            (IpAddr::V6(_), scope) => f.write_fmt(fmt!("[{}%{}]:{}", self.ip, scope, self.port)),
+        }
+    }
+}

@@ -1,0 +1,244 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! Memory regions for fast registration.
+
+use crate::{
+    ctx::{
+        self,
+        MaySleep, //
+    },
+    ffi,
+    verbs::{
+        dma::DmaSg,
+        pd::Pd, //
+    },
+};
+use core::{
+    cell::UnsafeCell,
+    ptr::{
+        self,
+        NonNull, //
+    },
+};
+use kernel::{
+    error::from_err_ptr,
+    ffi::{
+        c_int,
+        c_uint, //
+    },
+    prelude::*,
+    sync::{
+        atomic::{
+            Acquire,
+            Atomic,
+            Release, //
+        },
+        Arc, //
+    },
+};
+
+/// A memory region that is filled by mapping and made valid by a request ([`crate::verbs::qp::SendWr::reg_mr`]).
+///
+/// Mapping goes through [`Self::claim`], so that two mappings never meet.
+///
+/// # Invariants
+///
+/// * `raw` is an MR of `pd` that this value alone deregisters.
+/// * `pages` and the mutable members of `raw` are touched by the holder of the one [`MrMapping`] only.
+pub(crate) struct FastMr {
+    raw: NonNull<ffi::ib_mr>,
+    max_pages: u32,
+    claimed: Atomic<bool>,
+    /// Room for one entry per page, for mapping without an allocation.
+    pages: UnsafeCell<KVec<ffi::scatterlist>>,
+    pd: Arc<Pd>,
+}
+
+// SAFETY: An MR may be used from every thread.
+unsafe impl Send for FastMr {}
+// SAFETY: What changes is guarded by `claimed`.
+unsafe impl Sync for FastMr {}
+
+impl FastMr {
+    /// Allocates an MR of at most `max_pages` pages. Sleeps.
+    ///
+    /// With `by_pages` there is room for [`MrMapping::map_pages`] as well.
+    pub(crate) fn new(ctx: &MaySleep, pd: Arc<Pd>, max_pages: u32, by_pages: bool) -> Result<Self> {
+        ctx.check();
+        let room = if by_pages { max_pages } else { 0 };
+        let pages = KVec::from_elem(
+            ffi::scatterlist::default(),
+            usize::try_from(room).map_err(|_| EINVAL)?,
+            GFP_KERNEL,
+        )?;
+        // SAFETY: The PD is valid by its invariant.
+        let raw = from_err_ptr(unsafe {
+            ffi::ib_alloc_mr(pd.as_raw(), ffi::ib_mr_type_IB_MR_TYPE_MEM_REG, max_pages)
+        })?;
+        // INVARIANT: Just allocated, and nobody else has the pointer or a claim.
+        Ok(Self {
+            raw: NonNull::new(raw).ok_or(ENOMEM)?,
+            max_pages,
+            claimed: Atomic::new(false),
+            pages: UnsafeCell::new(pages),
+            pd,
+        })
+    }
+
+    /// The raw MR.
+    pub(super) fn as_raw(&self) -> *mut ffi::ib_mr {
+        self.raw.as_ptr()
+    }
+
+    /// The PD it belongs to.
+    pub(crate) fn pd(&self) -> &Arc<Pd> {
+        &self.pd
+    }
+
+    /// How many pages fit.
+    pub(crate) fn max_pages(&self) -> u32 {
+        self.max_pages
+    }
+
+    /// The key for local use.
+    pub(crate) fn lkey(&self) -> u32 {
+        // SAFETY: Valid by the type invariant; a key that changes meanwhile is read as one or the other.
+        unsafe { ptr::read_volatile(&raw const (*self.raw.as_ptr()).lkey) }
+    }
+
+    /// The key for remote use.
+    pub(crate) fn rkey(&self) -> u32 {
+        // SAFETY: As above.
+        unsafe { ptr::read_volatile(&raw const (*self.raw.as_ptr()).rkey) }
+    }
+
+    /// Takes the right to map. `None` while somebody else has it. Any context.
+    pub(crate) fn claim(&self) -> Option<MrMapping<'_>> {
+        self.claimed
+            .cmpxchg(false, true, Acquire)
+            .ok()
+            // INVARIANT: Nobody else has it, as `claimed` was false.
+            .map(|_| MrMapping { mr: self })
+    }
+
+    /// Deregisters the MR. Sleeps. No request that names it may be outstanding.
+    pub(crate) fn destroy(self, ctx: &MaySleep) {
+        ctx.check();
+    }
+}
+
+impl Drop for FastMr {
+    fn drop(&mut self) {
+        ctx::might_sleep();
+        // SAFETY: By the type invariant it is ours.
+        let ret = unsafe { ffi::ndk_helper_ib_dereg_mr(self.raw.as_ptr()) };
+        kernel::warn_on!(ret != 0);
+    }
+}
+
+/// The right to map memory into an MR. Given back when dropped.
+///
+/// # Invariants
+///
+/// There is one value at a time for an MR.
+pub(crate) struct MrMapping<'a> {
+    mr: &'a FastMr,
+}
+
+impl<'a> MrMapping<'a> {
+    /// The MR.
+    pub(crate) fn mr(&self) -> &'a FastMr {
+        self.mr
+    }
+
+    fn map_raw(
+        &mut self,
+        sg: *mut ffi::scatterlist,
+        nents: c_int,
+        offset: c_uint,
+        page_size: usize,
+    ) -> Result<()> {
+        let page_size = c_uint::try_from(page_size).map_err(|_| EINVAL)?;
+        if !page_size.is_power_of_two() {
+            return Err(EINVAL);
+        }
+        let mut offset = offset;
+        // SAFETY: The MR is valid, and ours to change by the type invariant; `sg` has `nents` mapped entries.
+        let mapped = unsafe {
+            ffi::ib_map_mr_sg(self.mr.raw.as_ptr(), sg, nents, &mut offset, page_size)
+        };
+        match mapped {
+            n if n == nents => Ok(()),
+            n if n < 0 => Err(Error::from_errno(n)),
+            // A gap within the buffer, or more pages than fit.
+            _ => Err(EINVAL),
+        }
+    }
+
+    /// Maps a scatterlist from `offset` of its first piece on. `page_size` is a power of two, and all pieces but the first and the
+    /// last start and end on its multiples. `EINVAL` where not all of it fits.
+    ///
+    /// Any context if `page_size` is `PAGE_SIZE` or less; a larger one may sleep on rxe.
+    pub(crate) fn map_sg(&mut self, sg: &DmaSg, offset: u32, page_size: usize) -> Result {
+        if !sg.device().is(self.mr.pd.device()) {
+            return Err(EINVAL);
+        }
+        self.map_raw(sg.as_raw(), sg.mapped(), offset, page_size)
+    }
+
+    /// Maps `length` bytes from `offset` of the first page on, out of pages of `PAGE_SIZE` bytes at these DMA addresses. Any
+    /// context, and without an allocation. `EINVAL` where the pages do not hold that much, or do not fit.
+    pub(crate) fn map_pages(&mut self, pages: &[u64], offset: u32, length: u64) -> Result {
+        let page_size = kernel::page::PAGE_SIZE;
+        let room = pages.len().checked_mul(page_size).ok_or(EINVAL)? as u64;
+        let end = u64::from(offset).checked_add(length).ok_or(EINVAL)?;
+        if length == 0 || end > room || offset as usize >= page_size {
+            return Err(EINVAL);
+        }
+        let used = usize::try_from(end.div_ceil(page_size as u64)).map_err(|_| EINVAL)?;
+        let nents = c_int::try_from(used).map_err(|_| EINVAL)?;
+        // SAFETY: Ours to change by the type invariant.
+        let list = unsafe { &mut *self.mr.pages.get() };
+        let list = list.as_mut_slice().get_mut(..used).ok_or(EINVAL)?;
+        // SAFETY: An array of that many entries.
+        unsafe { ffi::ndk_helper_sg_init_table(list.as_mut_ptr(), nents) };
+        let mut left = end;
+        for (entry, page) in list.iter_mut().zip(pages) {
+            let len = left.min(page_size as u64);
+            // CAST: `len` is at most a page.
+            // SAFETY: Writes two members of a valid entry.
+            unsafe { ffi::ndk_helper_sg_set_dma(entry, *page, len as u32) };
+            left -= len;
+        }
+        let list = list.as_mut_ptr();
+        self.map_raw(list, nents, offset, page_size)
+    }
+
+    /// Sets the address by which the region is named. Its offset within a page must be that of the buffer.
+    pub(crate) fn set_iova(&mut self, iova: u64) {
+        // SAFETY: The MR is valid, and ours to change by the type invariant.
+        unsafe { (*self.mr.raw.as_ptr()).iova = iova };
+    }
+
+    /// Bytes mapped.
+    pub(crate) fn length(&self) -> u64 {
+        // SAFETY: The MR is valid, and nobody changes it by the type invariant.
+        unsafe { (*self.mr.raw.as_ptr()).length }
+    }
+
+    /// Moves the MR to its next key, so that one that was given out is no good for the next registration.
+    pub(crate) fn next_key(&mut self) {
+        // SAFETY: The MR is valid, and ours to change by the type invariant.
+        unsafe {
+            let key = ffi::ndk_helper_ib_inc_rkey((*self.mr.raw.as_ptr()).rkey);
+            // CAST: The key's low byte is the part that changes.
+            ffi::ndk_helper_ib_update_fast_reg_key(self.mr.raw.as_ptr(), key as u8);
+        }
+    }
+}
+
+impl Drop for MrMapping<'_> {
+    fn drop(&mut self) {
+        self.mr.claimed.store(false, Release);
+    }
+}

@@ -1,0 +1,352 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! Work queues: what the provider remembers of each posted request, and how a completion finds it.
+//!
+//! The work request id that goes through the device is the address of the request's [`Slot`], so a completion leads to its
+//! request without a look-up and without touching the QP, which may be gone by then. That makes one rule: a [`WorkQueue`]
+//! stays until the CQ holds no completion of it any more. [`crate::qp`] takes them out before it lets go.
+//!
+//! No lock: a queue has one poster (the consumer serializes posts) and one poller (it serializes polls, and the provider's
+//! own polls are exclusive with them, see [`crate::cq`]).
+
+use crate::{
+    ffi,
+    state::{
+        queue::{
+            Request,
+            Reservation,
+            Retired,
+            Ring, //
+        },
+        status::Status, //
+    },
+    status::Result,
+    sync::{
+        new_irq_spinlock,
+        IrqSpinLock, //
+    },
+    verbs::cq::{
+        Wc,
+        WcStatus, //
+    },
+};
+use core::ffi::c_void;
+use kernel::{
+    prelude::*,
+    sync::{
+        atomic::{
+            Atomic,
+            Relaxed, //
+        },
+        Arc,
+        UniqueArc, //
+    },
+};
+
+/// Who wants to know that a completion shows the connection broken.
+pub(crate) trait FaultSink: Send + Sync {
+    /// The connection broke. Any context, under RCU; records and kicks only.
+    fn connection_fault(&self);
+}
+
+/// What a posted request is, as far as its completion must know.
+#[derive(Clone, Copy)]
+pub(crate) struct Tag(u32);
+
+impl Tag {
+    const SILENT: u32 = 1 << 16;
+    const FIRST: u32 = 1 << 17;
+    const SENTINEL: u32 = 1 << 18;
+
+    /// A request of type `operation` (an `enum ndk_operation_type`).
+    pub(crate) const fn new(operation: u32, silent: bool) -> Self {
+        Self(operation | if silent { Self::SILENT } else { 0 })
+    }
+
+    /// The first of the two parts of such a request.
+    pub(crate) const fn first_of(operation: u32) -> Self {
+        Self(operation | Self::FIRST)
+    }
+
+    /// The provider's own last request.
+    pub(crate) const fn sentinel() -> Self {
+        Self(Self::SENTINEL)
+    }
+
+    fn request(self) -> Request {
+        if self.0 & Self::SENTINEL != 0 {
+            Request::Sentinel
+        } else if self.0 & Self::FIRST != 0 {
+            Request::First
+        } else {
+            Request::Last {
+                silent: self.0 & Self::SILENT != 0,
+            }
+        }
+    }
+
+    fn operation(self) -> u32 {
+        self.0 & 0xffff
+    }
+}
+
+/// A place for one posted request.
+///
+/// The poster writes it before it publishes the request, the poller reads it after; relaxed accesses will do.
+struct Slot {
+    queue: *const WorkQueue,
+    context: Atomic<usize>,
+    index: Atomic<u32>,
+    tag: Atomic<u32>,
+}
+
+/// One of the two queues of a QP.
+///
+/// # Invariants
+///
+/// - `slots` has `ring.slots()` entries, and does not move.
+/// - The `queue` pointers of all slots point to this value, which lives in an [`Arc`].
+pub(crate) struct WorkQueue {
+    ring: Ring,
+    slots: KVVec<Slot>,
+    qp_context: usize,
+    line: Arc<FaultLine>,
+}
+
+// SAFETY: The pointers in the slots point to the value itself, and are only read.
+unsafe impl Send for WorkQueue {}
+// SAFETY: As above; all else is atomic or constant.
+unsafe impl Sync for WorkQueue {}
+
+impl WorkQueue {
+    /// A queue for `depth` requests of the consumer and one sentinel. Sleeps.
+    pub(crate) fn new(
+        depth: u32,
+        qp_context: *mut c_void,
+        line: Arc<FaultLine>,
+    ) -> Result<Arc<Self>> {
+        let ring = Ring::new(depth, 1)?;
+        let count = ring.slots();
+        let mut this = UniqueArc::new(
+            Self {
+                ring,
+                slots: KVVec::with_capacity(count as usize, GFP_KERNEL)?,
+                qp_context: qp_context.expose_provenance(),
+                line,
+            },
+            GFP_KERNEL,
+        )?;
+        let queue: *const Self = &raw const *this;
+        for index in 0..count {
+            // INVARIANT: The address stays when the `UniqueArc` becomes an `Arc`.
+            this.slots.push(
+                Slot {
+                    queue,
+                    context: Atomic::new(0),
+                    index: Atomic::new(index),
+                    tag: Atomic::new(0),
+                },
+                GFP_KERNEL,
+            )?;
+        }
+        Ok(this.into())
+    }
+
+    /// Takes a place for one request, or two for one in two parts.
+    ///
+    /// # Errors
+    ///
+    /// `NoMoreEntries` when the queue is full.
+    #[inline]
+    pub(crate) fn reserve(&self, slots: u32, silent: bool) -> Result<Reservation> {
+        self.ring.reserve(slots, silent)
+    }
+
+    /// Takes the place kept for the sentinel.
+    pub(crate) fn reserve_sentinel(&self) -> Result<Reservation> {
+        self.ring.reserve_sentinel()
+    }
+
+    /// Writes down the request at `index`, and returns its work request id.
+    #[inline]
+    pub(crate) fn fill(&self, index: u32, tag: Tag, context: *mut c_void) -> u64 {
+        // In bounds by the type invariant: the mask is the number of slots less one.
+        let Some(slot) = self.slots.get((index & self.ring.mask()) as usize) else {
+            return 0;
+        };
+        slot.context.store(context.expose_provenance(), Relaxed);
+        slot.index.store(index, Relaxed);
+        slot.tag.store(tag.0, Relaxed);
+        (&raw const *slot).expose_provenance() as u64
+    }
+
+    /// Makes what was filled visible to the poller; before the device gets it.
+    #[inline]
+    pub(crate) fn publish(&self, reservation: &Reservation) {
+        self.ring.publish(reservation);
+    }
+
+    /// Takes back what the device refused.
+    pub(crate) fn retract(&self, reservation: &Reservation) {
+        self.ring.retract(reservation);
+    }
+
+    /// Requests that were posted and whose completion has not been taken.
+    pub(crate) fn in_flight(&self) -> u32 {
+        self.ring.in_flight()
+    }
+
+    /// The places of the queue.
+    pub(crate) fn slots(&self) -> u32 {
+        self.ring.slots()
+    }
+
+    /// Whether so many requests wait for their retirement that silent ones should be looked after.
+    #[inline]
+    pub(crate) fn is_crowded(&self) -> bool {
+        self.ring.in_flight() > self.ring.slots() / 2
+    }
+
+    /// The completions of requests for which the device will bring none, in order: all that is in flight.
+    ///
+    /// Only once the QP is destroyed and its completions are taken out of the CQ.
+    pub(crate) fn abandon(&self, mut report: impl FnMut(Completed)) {
+        let count = self.ring.in_flight();
+        let Some(first) = self.ring.next_to_retire() else {
+            return;
+        };
+        for offset in 0..count {
+            let index = first.wrapping_add(offset);
+            let Some(slot) = self.slots.get((index & self.ring.mask()) as usize) else {
+                return;
+            };
+            let tag = Tag(slot.tag.load(Relaxed));
+            if let Retired::Report = self.ring.retire(index, false, tag.request()) {
+                report(self.completed(slot, tag, Err(Status::Cancelled)));
+            }
+        }
+    }
+
+    fn completed(&self, slot: &Slot, tag: Tag, result: Result) -> Completed {
+        Completed {
+            result,
+            bytes: 0,
+            qp_context: self.qp_context,
+            request_context: slot.context.load(Relaxed),
+            operation: tag.operation(),
+            provider_error: 0,
+            token: 0,
+        }
+    }
+}
+
+/// The end of a request, for the consumer.
+pub(crate) struct Completed {
+    /// How it ended.
+    pub(crate) result: Result,
+    /// Bytes received, for a receive.
+    pub(crate) bytes: u32,
+    /// What the consumer gave with the QP.
+    pub(crate) qp_context: usize,
+    /// What the consumer gave with the request.
+    pub(crate) request_context: usize,
+    /// An `enum ndk_operation_type`.
+    pub(crate) operation: u32,
+    /// What the device says of a failure.
+    pub(crate) provider_error: u32,
+    /// The token that a receive had invalidated.
+    pub(crate) token: u32,
+}
+
+/// Takes a completion from the device to the request that it ends. `None` when the consumer is not to see it.
+///
+/// # Safety
+///
+/// `wc` was polled by the caller, who excludes other polls of its CQ, from a CQ on which only requests of living
+/// [`WorkQueue`]s were posted.
+#[inline]
+pub(crate) unsafe fn retire(wc: &Wc) -> Option<Completed> {
+    // SAFETY: The id is the address of a slot of a queue that is alive, by the requirements of this function.
+    let slot = unsafe { &*core::ptr::with_exposed_provenance::<Slot>(wc.wr_id() as usize) };
+    // SAFETY: By the type invariant of `WorkQueue`, which is alive.
+    let queue = unsafe { &*slot.queue };
+    let tag = Tag(slot.tag.load(Relaxed));
+    let index = slot.index.load(Relaxed);
+    match queue.ring.retire(index, wc.is_success(), tag.request()) {
+        Retired::Report => {}
+        Retired::Swallow | Retired::Stale | Retired::Drained => return None,
+    }
+    let receive = tag.operation() == ffi::ndk_operation_type_NDK_OPERATION_RECEIVE;
+    let mut completed = queue.completed(slot, tag, Ok(()));
+    if !wc.is_success() {
+        completed.result = Err(failure(wc.status(), receive));
+        completed.provider_error = wc.error_code();
+        queue.line.failed(wc.status());
+    } else if receive {
+        completed.bytes = wc.byte_len();
+        if let Some(token) = wc.invalidated_rkey() {
+            completed.operation = ffi::ndk_operation_type_NDK_OPERATION_RECEIVE_AND_INVALIDATE;
+            completed.token = token;
+        }
+    }
+    Some(completed)
+}
+
+/// The status of a failed completion (NDKPI documents cancellation; the others are those of its user-mode sibling).
+fn failure(status: WcStatus, receive: bool) -> Status {
+    match status {
+        WcStatus::Flushed => Status::Cancelled,
+        WcStatus::LocalLength if receive => Status::BufferOverflow,
+        WcStatus::LocalLength => Status::DataOverrun,
+        WcStatus::LocalProtection | WcStatus::LocalAccess => Status::AccessViolation,
+        WcStatus::LocalQpOperation | WcStatus::MwBind => Status::InvalidDeviceRequest,
+        WcStatus::RemoteAccess
+        | WcStatus::RemoteInvalidRequest
+        | WcStatus::RemoteOperation
+        | WcStatus::RemoteAborted => Status::RemoteResources,
+        WcStatus::RetryExceeded | WcStatus::RnrRetryExceeded => Status::IoTimeout,
+        WcStatus::Success | WcStatus::BadResponse | WcStatus::Other(_) => Status::InternalError,
+    }
+}
+
+/// The way from a failed completion to the connector of the QP.
+#[pin_data]
+pub(crate) struct FaultLine {
+    #[pin]
+    sink: IrqSpinLock<Option<Arc<dyn FaultSink>>>,
+    /// The consumer or the provider flushes the QP itself: its flushed requests say nothing of the peer.
+    flushed: Atomic<u32>,
+}
+
+impl FaultLine {
+    /// A line that leads nowhere yet.
+    pub(crate) fn new() -> impl PinInit<Self> {
+        pin_init!(Self {
+            sink <- new_irq_spinlock!(None),
+            flushed: Atomic::new(0),
+        })
+    }
+
+    /// Connects the line, or cuts it.
+    pub(crate) fn lead_to(&self, sink: Option<Arc<dyn FaultSink>>) {
+        let old = core::mem::replace(&mut *self.sink.lock(), sink);
+        // Dropped outside of the lock.
+        drop(old);
+    }
+
+    /// From here on flushed requests are our own doing.
+    pub(crate) fn flush_is_ours(&self) {
+        self.flushed.store(1, Relaxed);
+    }
+
+    #[cold]
+    fn failed(&self, status: WcStatus) {
+        if status == WcStatus::Flushed && self.flushed.load(Relaxed) != 0 {
+            return;
+        }
+        let sink = self.sink.lock().clone();
+        if let Some(sink) = sink {
+            sink.connection_fault();
+        }
+    }
+}
