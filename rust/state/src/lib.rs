@@ -24,6 +24,13 @@
 
 #![cfg_attr(not(MODULE), no_std)]
 #![forbid(unsafe_code)]
+#![warn(
+    clippy::arithmetic_side_effects,
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    clippy::unwrap_used
+)]
 #![cfg_attr(
     MODULE,
     allow(

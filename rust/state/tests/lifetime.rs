@@ -100,13 +100,33 @@ fn every_stage_takes_only_its_own_events() {
         CloseEvent::Released,
     ];
     let legal = [
-        (S::Open, events[0], S::Cancel, CloseEffect::StartCancellation),
+        (
+            S::Open,
+            events[0],
+            S::Cancel,
+            CloseEffect::StartCancellation,
+        ),
         (S::Cancel, events[1], S::Teardown, CloseEffect::RunTeardown),
         (S::Cancel, events[2], S::Drain, CloseEffect::Wait),
         (S::Drain, events[3], S::Teardown, CloseEffect::RunTeardown),
-        (S::Teardown, events[4], S::Release, CloseEffect::PutAntecedents),
-        (S::Teardown, events[5], S::Report, CloseEffect::CallCompletion),
-        (S::Report, events[6], S::Release, CloseEffect::PutAntecedents),
+        (
+            S::Teardown,
+            events[4],
+            S::Release,
+            CloseEffect::PutAntecedents,
+        ),
+        (
+            S::Teardown,
+            events[5],
+            S::Report,
+            CloseEffect::CallCompletion,
+        ),
+        (
+            S::Report,
+            events[6],
+            S::Release,
+            CloseEffect::PutAntecedents,
+        ),
         (S::Release, events[7], S::Closed, CloseEffect::Done),
     ];
     let stages = [

@@ -63,7 +63,12 @@ fn every_view_is_one_to_one() {
     let count = Status::ALL.len();
     let distinct = |set: BTreeSet<String>| assert_eq!(set.len(), count);
     distinct(Status::ALL.iter().map(|s| s.errno().to_string()).collect());
-    distinct(Status::ALL.iter().map(|s| s.ntstatus().to_string()).collect());
+    distinct(
+        Status::ALL
+            .iter()
+            .map(|s| s.ntstatus().to_string())
+            .collect(),
+    );
     distinct(Status::ALL.iter().map(|s| s.name().to_string()).collect());
     for status in Status::ALL {
         assert_eq!(Status::from_errno(status.errno()), Some(*status));
