@@ -1,0 +1,248 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! Adapters.
+
+use super::{
+    addr::RawAddr,
+    buffer::Buffer,
+    connector::Connector,
+    cq::{
+        self,
+        Cq,
+        Handler, //
+    },
+    ffi,
+    listener::{
+        self,
+        Listener,
+        OnConnect, //
+    },
+    mr::Lam,
+    notice::{
+        dispatch,
+        Notice,
+        MISSING, //
+    },
+    pd::Pd, //
+};
+use core::{
+    mem::size_of,
+    net::IpAddr,
+    net::SocketAddr,
+    ops::Deref,
+    ptr::{
+        self,
+        NonNull, //
+    },
+};
+use kernel::{
+    error::to_result,
+    prelude::*,
+    str::CStr, //
+};
+
+/// A reference to a network namespace.
+pub(crate) struct Net(NonNull<ffi::net>);
+
+// SAFETY: A counted reference to an object that belongs to no context.
+unsafe impl Send for Net {}
+
+// SAFETY: As above.
+unsafe impl Sync for Net {}
+
+impl Net {
+    /// The namespace of the current task. Process context of a live task.
+    pub(crate) fn current() -> Result<Self> {
+        // SAFETY: A running task that writes a file has its namespaces.
+        NonNull::new(unsafe { ffi::ndk_client_current_net() })
+            .map(Self)
+            .ok_or(ESRCH)
+    }
+
+    /// The C object.
+    pub(crate) fn as_ptr(&self) -> *mut ffi::net {
+        self.0.as_ptr()
+    }
+}
+
+impl Clone for Net {
+    fn clone(&self) -> Self {
+        // SAFETY: `self` holds a reference.
+        unsafe { ffi::ndk_client_get_net(self.as_ptr()) };
+        Self(self.0)
+    }
+}
+
+impl Drop for Net {
+    fn drop(&mut self) {
+        // SAFETY: The reference is ours.
+        unsafe { ffi::ndk_client_put_net(self.as_ptr()) };
+    }
+}
+
+/// Which adapter to open.
+pub(crate) enum Target<'a> {
+    /// A port, from 1, of an RDMA device; 0 for its first.
+    Device(&'a CStr, u32),
+    /// The network interface of this index.
+    Interface(i32),
+    /// The network interface that has this address.
+    Address(IpAddr),
+}
+
+/// Limits of an adapter: those of `struct ndk_adapter_info`.
+pub(crate) struct AdapterInfo(ffi::ndk_adapter_info);
+
+impl Deref for AdapterInfo {
+    type Target = ffi::ndk_adapter_info;
+
+    fn deref(&self) -> &Self::Target {
+        &self.0
+    }
+}
+
+/// An open instance of an adapter.
+///
+/// The drop sleeps until everything made from the instance is closed and its last callback has returned. Never in a callback.
+///
+/// # Invariants
+///
+/// The adapter is open until the drop.
+pub(crate) struct Adapter(NonNull<ffi::ndk_adapter>);
+
+// SAFETY: The provider's objects belong to no context.
+unsafe impl Send for Adapter {}
+
+// SAFETY: The functions called through `&Adapter` may be called at the same time.
+unsafe impl Sync for Adapter {}
+
+impl Adapter {
+    /// Opens an adapter. Sleeps.
+    pub(crate) fn open(net: &Net, target: Target<'_>) -> Result<Self> {
+        let mut params = ffi::ndk_open_params {
+            version: ffi::ndk_version {
+                major: ffi::NDK_VERSION_MAJOR as u16,
+                minor: ffi::NDK_VERSION_MINOR as u16,
+            },
+            ..Default::default()
+        };
+        let addr;
+        match target {
+            Target::Device(name, port) => {
+                params.device = name.as_char_ptr();
+                params.port = port;
+            }
+            Target::Interface(index) => params.ifindex = index,
+            Target::Address(ip) => {
+                addr = RawAddr::new(&SocketAddr::new(ip, 0));
+                params.address = addr.as_ptr();
+                params.address_len = addr.len();
+            }
+        }
+        let mut raw = ptr::null_mut();
+        // SAFETY: The namespace is referenced, and what `params` points to lives until the end of this function.
+        to_result(unsafe { ffi::ndk_open_adapter(net.as_ptr(), &params, &mut raw) })?;
+        // INVARIANT: It was opened just now.
+        NonNull::new(raw).map(Self).ok_or(EIO)
+    }
+
+    pub(super) fn as_ptr(&self) -> *mut ffi::ndk_adapter {
+        self.0.as_ptr()
+    }
+
+    /// Reads the limits. Process context.
+    pub(crate) fn info(&self) -> Result<AdapterInfo> {
+        let mut info = ffi::ndk_adapter_info::default();
+        let mut size = size_of::<ffi::ndk_adapter_info>();
+        // SAFETY: By the type invariant the adapter is open; `info` has `size` bytes.
+        to_result(unsafe {
+            dispatch!(self.as_ptr(), query_adapter_info(self.as_ptr(), &mut info, &mut size) or MISSING)
+        })?;
+        Ok(AdapterInfo(info))
+    }
+
+    /// Creates a PD.
+    pub(crate) fn create_pd<N: Notice<Pd>>(&self, how: N) -> N::Return {
+        how.create(
+            // SAFETY: By the type invariant the adapter is open.
+            |done, context, out| unsafe {
+                dispatch!(self.as_ptr(), create_pd(self.as_ptr(), done, context, out) or MISSING)
+            },
+            // SAFETY: The object is new and ours.
+            |raw| Ok(unsafe { Pd::new(raw?) }),
+        )
+    }
+
+    /// Creates a CQ for `depth` results, notified on CPU `affinity` if possible, which belongs to `handler`.
+    pub(crate) fn create_cq<H: Handler, N: Notice<Cq<H>>>(
+        &self,
+        depth: u32,
+        affinity: Option<u32>,
+        handler: H,
+        how: N,
+    ) -> N::Return {
+        let seed = match cq::Seed::new(handler) {
+            Ok(seed) => seed,
+            Err(error) => return how.fail(error),
+        };
+        let shared = seed.context();
+        let affinity = affinity.and_then(|cpu| cpu.try_into().ok()).unwrap_or(-1);
+        how.create(
+            // SAFETY: By the type invariant the adapter is open. The context lives as long as the CQ, see `Seed::grow`.
+            |done, context, out| unsafe {
+                dispatch!(self.as_ptr(), create_cq(
+                    self.as_ptr(), depth, Some(cq::notify::<H>), shared, affinity, done, context, out,
+                ) or MISSING)
+            },
+            // SAFETY: The object is new and ours, and was made with the seed's context.
+            |raw| Ok(unsafe { seed.grow(raw?) }),
+        )
+    }
+
+    /// Creates a connector for the active side.
+    pub(crate) fn create_connector<N: Notice<Connector>>(&self, how: N) -> N::Return {
+        how.create(
+            // SAFETY: By the type invariant the adapter is open.
+            |done, context, out| unsafe {
+                dispatch!(self.as_ptr(), create_connector(self.as_ptr(), done, context, out) or MISSING)
+            },
+            // SAFETY: The object is new and ours.
+            |raw| Ok(unsafe { Connector::new(raw?) }),
+        )
+    }
+
+    /// Creates a listener whose connections go to `handler`.
+    pub(crate) fn create_listener<L: OnConnect, N: Notice<Listener>>(
+        &self,
+        handler: L,
+        how: N,
+    ) -> N::Return {
+        let seed = match listener::Seed::new(handler) {
+            Ok(seed) => seed,
+            Err(error) => return how.fail(error),
+        };
+        let handler = seed.context();
+        how.create(
+            // SAFETY: By the type invariant the adapter is open. The context lives as long as the listener, see `Seed::grow`.
+            |done, context, out| unsafe {
+                dispatch!(self.as_ptr(), create_listener(
+                    self.as_ptr(), Some(listener::connect_event::<L>), handler, done, context, out,
+                ) or MISSING)
+            },
+            // SAFETY: The object is new and ours, and was made with the seed's context.
+            |raw| Ok(unsafe { seed.grow(raw?) }),
+        )
+    }
+
+    /// Maps `buffer` for fast registration. Sleeps.
+    pub(crate) fn build_lam(&self, buffer: Buffer) -> Result<Lam<'_>> {
+        Lam::new(self, buffer)
+    }
+}
+
+impl Drop for Adapter {
+    fn drop(&mut self) {
+        // SAFETY: By the type invariant the adapter is open, and this is the last use of it.
+        unsafe { ffi::ndk_close_adapter(self.as_ptr()) };
+    }
+}
