@@ -85,6 +85,12 @@ impl Connector {
             }
             self.timer = None;
         }
+        if report == Report::Quiet {
+            if self.qp != Qp::Draining {
+                return;
+            }
+            self.qp = Qp::Quiet;
+        }
         match (self.state, report) {
             (State::Closed, _) => {}
             (_, Report::DeviceRemoved) => self.device_removed(todo),
@@ -109,10 +115,7 @@ impl Connector {
                 todo.push(Effect::Answered);
             }
 
-            (State::Closing, Report::Quiet) => {
-                self.qp = Qp::Quiet;
-                self.end_close(todo);
-            }
+            (State::Closing, Report::Quiet) => self.end_close(todo),
 
             (
                 State::Idle
@@ -377,7 +380,6 @@ impl Connector {
     fn disconnecting(&mut self, report: Report, todo: &mut List) {
         let ended = match report {
             Report::Quiet => {
-                self.qp = Qp::Quiet;
                 self.state = State::Disconnected;
                 self.complete(self.ended.unwrap_or(Status::Success), todo);
                 return;
