@@ -2,9 +2,10 @@
 
 //! Tokens for the context that code runs in.
 //!
-//! A function that sleeps takes `&MaySleep`, a function that calls a consumer takes `&Softirq`. Both tokens exist only where
-//! the kernel called us in such a context ([`crate::sync`] makes them for work items, [`crate::verbs`] for the callbacks of the
-//! RDMA core), cannot be sent elsewhere, and cost nothing.
+//! A function that sleeps takes `&MaySleep`, a function that calls a consumer takes `&Softirq`.
+//! Both tokens exist only where the kernel called us in such a context ([`crate::sync`] makes them
+//! for work items, [`crate::verbs`] for the callbacks of the RDMA core), cannot be sent elsewhere,
+//! and cost nothing.
 
 use crate::ffi;
 use kernel::types::NotThreadSafe;
@@ -21,8 +22,8 @@ impl MaySleep {
     ///
     /// # Safety
     ///
-    /// The caller is in process context, holds no spinlock and is outside of RCU and softirq-disabled sections for as long as
-    /// the token or a copy of its borrow is in use.
+    /// The caller is in process context, holds no spinlock and is outside of RCU and
+    /// softirq-disabled sections for as long as the token or a copy of its borrow is in use.
     #[inline]
     pub(crate) unsafe fn assume() -> Self {
         let token = Self(NotThreadSafe);
@@ -38,7 +39,8 @@ impl MaySleep {
     }
 }
 
-/// Lets a debug kernel complain when the current context cannot sleep. For `Drop`, which receives no token.
+/// Lets a debug kernel complain when the current context cannot sleep. For `Drop`, which receives
+/// no token.
 #[inline]
 pub(crate) fn might_sleep() {
     // SAFETY: Can be called from every context; in the wrong one it prints a warning.
@@ -70,7 +72,8 @@ impl Softirq {
     }
 }
 
-/// A scope in which allocations do not start I/O, because storage above us may be what memory reclaim waits for.
+/// A scope in which allocations do not start I/O, because storage above us may be what memory
+/// reclaim waits for.
 pub(crate) struct NoIo {
     flags: kernel::ffi::c_uint,
     _not_send: NotThreadSafe,
@@ -91,7 +94,8 @@ impl NoIo {
 impl Drop for NoIo {
     #[inline]
     fn drop(&mut self) {
-        // SAFETY: The value cannot leave its task, and `flags` is what this task's matching save returned.
+        // SAFETY: The value cannot leave its task, and `flags` is what this task's matching save
+        // returned.
         unsafe { ffi::ndk_helper_memalloc_noio_restore(self.flags) };
     }
 }

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! The C side: bindings to the RDMA core and to `include/ndk/ndk.h`, and the helpers of `ffi/helpers.c`.
+//! The C side: bindings to the RDMA core and to `include/ndk/ndk.h`, and the helpers of
+//! `ffi/helpers.c`.
 //!
-//! Raw items only, nothing safe. Structures that the `kernel` crate knows as well (`net_device`, `scatterlist`,
-//! `work_struct`, …) are its own: the generated file names only what `kernel::bindings` lacks.
+//! Raw items only, nothing safe. Structures that the `kernel` crate knows as well (`net_device`,
+//! `scatterlist`, `work_struct`, …) are its own: the generated file names only what
+//! `kernel::bindings` lacks.
 
 #![allow(
     clippy::all,

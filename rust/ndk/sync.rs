@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! What the `kernel` crate lacks: an interrupt-safe lock for every context, owned work queues whose items receive a context
-//! token, cancelling work, and a gate that a remover closes and waits on.
+//! What the `kernel` crate lacks: an interrupt-safe lock for every context, owned work queues whose
+//! items receive a context token, cancelling work, and a gate that a remover closes and waits on.
 
 use crate::{
     ctx::{
@@ -42,7 +42,8 @@ use kernel::{
 /// Backend of [`IrqSpinLock`].
 pub(crate) struct IrqSaveBackend;
 
-// SAFETY: The kernel's spinlock ensures mutual exclusion; `relock` is the default, which locks in the same way.
+// SAFETY: The kernel's spinlock ensures mutual exclusion; `relock` is the default, which locks in
+// the same way.
 unsafe impl Backend for IrqSaveBackend {
     type State = bindings::spinlock_t;
     type GuardState = kernel::ffi::c_ulong;
@@ -53,7 +54,8 @@ unsafe impl Backend for IrqSaveBackend {
         name: *const kernel::ffi::c_char,
         key: *mut bindings::lock_class_key,
     ) {
-        // SAFETY: By this function's requirements `ptr` may be written, and `name` and `key` stay valid.
+        // SAFETY: By this function's requirements `ptr` may be written, and `name` and `key` stay
+        // valid.
         unsafe { bindings::__spin_lock_init(ptr, name, key) }
     }
 
@@ -83,8 +85,8 @@ unsafe impl Backend for IrqSaveBackend {
     }
 }
 
-/// A spinlock that saves and disables interrupts, for data that verbs callbacks touch: they come in any context, rxe's with
-/// interrupts already off. Nested guards must be dropped in reverse order.
+/// A spinlock that saves and disables interrupts, for data that verbs callbacks touch: they come in
+/// any context, rxe's with interrupts already off. Nested guards must be dropped in reverse order.
 pub(crate) type IrqSpinLock<T> = Lock<T, IrqSaveBackend>;
 
 /// Guard of an [`IrqSpinLock`].
@@ -102,13 +104,15 @@ macro_rules! new_irq_spinlock {
 }
 pub(crate) use new_irq_spinlock;
 
-/// A work item that sleeps; runs on a [`SleepQueue`]. Implement it, then name the field with [`sleep_work!`].
+/// A work item that sleeps; runs on a [`SleepQueue`]. Implement it, then name the field with
+/// [`sleep_work!`].
 pub(crate) trait SleepItem<const ID: u64 = 0>: Sized {
     /// Runs in process context, within a [`ctx::NoIo`] scope.
     fn run(this: Arc<Self>, ctx: &MaySleep);
 }
 
-/// A work item in softirq context; runs on a [`BhQueue`]. Implement it, then name the field with [`bh_work!`].
+/// A work item in softirq context; runs on a [`BhQueue`]. Implement it, then name the field with
+/// [`bh_work!`].
 ///
 /// One item never runs twice at a time, so what it calls is serialized.
 pub(crate) trait BhItem<const ID: u64 = 0>: Sized {
@@ -116,8 +120,8 @@ pub(crate) trait BhItem<const ID: u64 = 0>: Sized {
     fn run(this: Arc<Self>, ctx: &ctx::Softirq);
 }
 
-/// Connects a [`SleepItem`] with its `Work` field, or with its `DelayedWork` field if `delayed` is written first:
-/// `sleep_work! { impl SleepItem<0> for Connector { self.work } }`.
+/// Connects a [`SleepItem`] with its `Work` field, or with its `DelayedWork` field if `delayed` is
+/// written first: `sleep_work! { impl SleepItem<0> for Connector { self.work } }`.
 macro_rules! sleep_work {
     (impl $({$($generics:tt)*})? SleepItem<$id:literal> for $self:ty { self.$field:ident }) => {
         ::kernel::workqueue::impl_has_work! {
@@ -146,7 +150,8 @@ macro_rules! sleep_work {
 }
 pub(crate) use sleep_work;
 
-/// Connects a [`BhItem`] with its `Work` field: `bh_work! { impl BhItem<1> for Cq { self.notify_work } }`.
+/// Connects a [`BhItem`] with its `Work` field: `bh_work! { impl BhItem<1> for Cq {
+/// self.notify_work } }`.
 macro_rules! bh_work {
     (impl $({$($generics:tt)*})? BhItem<$id:literal> for $self:ty { self.$field:ident }) => {
         ::kernel::workqueue::impl_has_work! {
@@ -156,7 +161,8 @@ macro_rules! bh_work {
             type Pointer = ::kernel::sync::Arc<Self>;
 
             fn run(this: ::kernel::sync::Arc<Self>) {
-                // SAFETY: Only `BhQueue` enqueues this item; it runs its items in softirq context with no lock held.
+                // SAFETY: Only `BhQueue` enqueues this item; it runs its items in softirq context
+                // with no lock held.
                 let ctx = unsafe { $crate::ctx::Softirq::assume() };
                 <Self as $crate::sync::BhItem<$id>>::run(this, &ctx);
             }
@@ -198,12 +204,14 @@ impl OwnedQueue {
 impl Drop for OwnedQueue {
     fn drop(&mut self) {
         ctx::might_sleep();
-        // SAFETY: By the type invariant nobody else destroys it. What is queued runs before this returns.
+        // SAFETY: By the type invariant nobody else destroys it. What is queued runs before this
+        // returns.
         unsafe { bindings::destroy_workqueue(self.raw.as_ptr()) };
     }
 }
 
-/// A work queue for items that sleep: unbound, and with a rescuer, since storage above us takes part in memory reclaim.
+/// A work queue for items that sleep: unbound, and with a rescuer, since storage above us takes
+/// part in memory reclaim.
 ///
 /// Dropping it runs what is queued and sleeps.
 pub(crate) struct SleepQueue(OwnedQueue);
@@ -225,7 +233,8 @@ impl SleepQueue {
         self.0.queue().enqueue::<Arc<T>, ID>(item).is_ok()
     }
 
-    /// Queues an item to run after a delay, in any context. Returns false if it was queued already; its time then stays.
+    /// Queues an item to run after a delay, in any context. Returns false if it was queued already;
+    /// its time then stays.
     pub(crate) fn enqueue_delayed<T, const ID: u64>(&self, item: Arc<T>, delay: Jiffies) -> bool
     where
         T: SleepItem<ID>
@@ -251,7 +260,8 @@ impl SleepQueue {
 
 /// A work queue whose items run in softirq context, the only place from which consumers are called.
 ///
-/// An own one rather than the system's, so that unloading can wait for its last item. Dropping it does so, and sleeps.
+/// An own one rather than the system's, so that unloading can wait for its last item. Dropping it
+/// does so, and sleeps.
 pub(crate) struct BhQueue(OwnedQueue);
 
 impl BhQueue {
@@ -306,11 +316,13 @@ where
 ///
 /// `item` was pending, and was just taken out of its queue.
 unsafe fn drop_pending<T>(item: &Arc<T>) {
-    // SAFETY: Enqueuing turned an `Arc` into the raw pointer; taking the item out of the queue hands it to us.
+    // SAFETY: Enqueuing turned an `Arc` into the raw pointer; taking the item out of the queue
+    // hands it to us.
     drop(unsafe { Arc::from_raw(Arc::as_ptr(item)) });
 }
 
-/// Takes an item out of its queue or waits until it has run. Returns true if it was pending and will not run.
+/// Takes an item out of its queue or waits until it has run. Returns true if it was pending and
+/// will not run.
 ///
 /// Not from within the item itself. A [`BhItem`] may be cancelled here as well.
 pub(crate) fn cancel_sync<T, const ID: u64>(item: &Arc<T>, ctx: &MaySleep) -> bool
@@ -342,8 +354,8 @@ where
     pending
 }
 
-/// Takes an item with a delay out of its queue without waiting: it may be running. Any context. Returns true if it was pending
-/// and will not run.
+/// Takes an item with a delay out of its queue without waiting: it may be running. Any context.
+/// Returns true if it was pending and will not run.
 pub(crate) fn cancel_delayed<T, const ID: u64>(item: &Arc<T>) -> bool
 where
     T: WorkItem<ID, Pointer = Arc<T>> + HasDelayedWork<T, ID>,
@@ -380,7 +392,8 @@ impl Gate {
         })
     }
 
-    /// Enters, in any context. `false` once the gate is closed. Every success needs one [`Gate::leave`].
+    /// Enters, in any context. `false` once the gate is closed. Every success needs one
+    /// [`Gate::leave`].
     #[inline]
     pub(crate) fn try_enter(&self) -> bool {
         let mut state = self.state.load(Relaxed);

@@ -4,15 +4,17 @@
 //!
 //! Rules that hold throughout:
 //!
-//! * Every object holds what it lives on: a [`qp::Qp`] its [`pd::Pd`] and [`cq::Cq`]s, each of them a [`device::DeviceRef`].
-//!   So the verbs order of destruction follows from ownership, and a device's removal waits for the last object.
-//! * What sleeps takes [`crate::ctx::MaySleep`]. Dropping an object that owns a verbs resource sleeps as well (a debug kernel
-//!   complains elsewhere); `destroy` is the same thing said aloud.
+//! * Every object holds what it lives on: a [`qp::Qp`] its [`pd::Pd`] and [`cq::Cq`]s, each of them
+//!   a [`device::DeviceRef`]. So the verbs order of destruction follows from ownership, and a
+//!   device's removal waits for the last object.
+//! * What sleeps takes [`crate::ctx::MaySleep`]. Dropping an object that owns a verbs resource
+//!   sleeps as well (a debug kernel complains elsewhere); `destroy` is the same thing said aloud.
 //! * Post, poll, arm and DMA mapping run in any context, allocate nothing and take no lock of ours.
-//! * Addresses and keys given to the device are trusted as everywhere in the kernel: a consumer that names memory which is not
-//!   its own can have it overwritten.
+//! * Addresses and keys given to the device are trusted as everywhere in the kernel: a consumer
+//!   that names memory which is not its own can have it overwritten.
 
 pub(crate) mod addr;
+pub(crate) mod cm_id;
 pub(crate) mod cq;
 pub(crate) mod device;
 pub(crate) mod dma;
@@ -21,3 +23,4 @@ pub(crate) mod net;
 pub(crate) mod pd;
 pub(crate) mod qp;
 pub(crate) mod srq;
+pub(crate) mod wr;

@@ -112,8 +112,9 @@ impl fmt::Display for IpAddr {
 
 /// An IP address and port, with a scope where the address is link-local.
 ///
-/// Totally ordered, so that it can key a table. Equality looks at family, address, port and scope; flow information is dropped.
-/// A v4-mapped IPv6 address is not the same as the IPv4 address: rdma_cm does not mix them either.
+/// Totally ordered, so that it can key a table. Equality looks at family, address, port and scope;
+/// flow information is dropped. A v4-mapped IPv6 address is not the same as the IPv4 address:
+/// rdma_cm does not mix them either.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) struct SocketAddr {
     ip: IpAddr,
@@ -164,11 +165,13 @@ impl SocketAddr {
                     0,
                 ))
             }
-            // The scope came later than the rest of the structure (RFC 2133 has none), hence the shorter length.
+            // The scope came later than the rest of the structure (RFC 2133 has none), hence the
+            // shorter length.
             AF_INET6 if len >= offset_of!(ffi::sockaddr_in6, sin6_scope_id) => {
                 let mut sin6 = ffi::sockaddr_in6::default();
                 let known = len.min(size_of::<ffi::sockaddr_in6>());
-                // SAFETY: `known` bytes can be read and written; every bit pattern is a `sockaddr_in6`.
+                // SAFETY: `known` bytes can be read and written; every bit pattern is a
+                // `sockaddr_in6`.
                 unsafe {
                     ptr::copy_nonoverlapping(base, ptr::from_mut(&mut sin6).cast::<u8>(), known)
                 };
@@ -202,19 +205,25 @@ impl SocketAddr {
         let to = ptr::from_mut(&mut storage);
         match self.ip {
             IpAddr::V4(a) => {
-                let mut sin = ffi::sockaddr_in::default();
-                sin.sin_family = AF_INET;
-                sin.sin_port = self.port.to_be();
-                sin.sin_addr.s_addr = u32::from_ne_bytes(a);
+                let sin = ffi::sockaddr_in {
+                    sin_family: AF_INET,
+                    sin_port: self.port.to_be(),
+                    sin_addr: ffi::in_addr {
+                        s_addr: u32::from_ne_bytes(a),
+                    },
+                    ..ffi::sockaddr_in::default()
+                };
                 // SAFETY: A `sockaddr_storage` has room and alignment for every socket address.
                 unsafe { ptr::write(to.cast(), sin) };
             }
             IpAddr::V6(a) => {
-                let mut sin6 = ffi::sockaddr_in6::default();
-                sin6.sin6_family = AF_INET6;
-                sin6.sin6_port = self.port.to_be();
+                let mut sin6 = ffi::sockaddr_in6 {
+                    sin6_family: AF_INET6,
+                    sin6_port: self.port.to_be(),
+                    sin6_scope_id: self.scope,
+                    ..ffi::sockaddr_in6::default()
+                };
                 sin6.sin6_addr.in6_u.u6_addr8 = a;
-                sin6.sin6_scope_id = self.scope;
                 // SAFETY: As above.
                 unsafe { ptr::write(to.cast(), sin6) };
             }

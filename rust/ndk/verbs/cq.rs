@@ -35,8 +35,8 @@ use kernel::{
 pub(crate) trait CqEvents: Send + Sync + Sized + 'static {
     /// The CQ was armed, and has what it was armed for.
     ///
-    /// Called in **any** context, by rxe with its CQ lock held and interrupts off: record it and kick a work item, nothing
-    /// else. In particular no function of [`Cq`] may be called from here.
+    /// Called in **any** context, by rxe with its CQ lock held and interrupts off: record it and
+    /// kick a work item, nothing else. In particular no function of [`Cq`] may be called from here.
     fn completion(this: ArcBorrow<'_, Self>);
 
     /// The CQ overran or failed; it delivers nothing any more. Any context, as above.
@@ -88,8 +88,8 @@ impl Cq {
             flags: 0,
         };
         let context = Arc::as_ptr(&events).cast_mut().cast::<c_void>();
-        // SAFETY: The device is valid by `DeviceRef`'s invariant. The callbacks get `context`, which `events` keeps alive until
-        // the CQ is destroyed.
+        // SAFETY: The device is valid by `DeviceRef`'s invariant. The callbacks get `context`,
+        // which `events` keeps alive until the CQ is destroyed.
         let raw = from_err_ptr(unsafe {
             ffi::ndk_helper_ib_create_cq(
                 device.as_raw(),
@@ -119,16 +119,19 @@ impl Cq {
 
     /// How many completions fit. A CQ that gets more loses them and fails.
     pub(crate) fn depth(&self) -> u32 {
-        // SAFETY: Valid by the type invariant; kernel CQs are not resized, so the member does not change.
+        // SAFETY: Valid by the type invariant; kernel CQs are not resized, so the member does not
+        // change.
         let cqe = unsafe { self.raw.as_ref().cqe };
         u32::try_from(cqe).unwrap_or(0)
     }
 
-    /// Takes completions out, oldest first, and returns how many. Any context but the callbacks of [`CqEvents`].
+    /// Takes completions out, oldest first, and returns how many. Any context but the callbacks of
+    /// [`CqEvents`].
     #[inline]
     pub(crate) fn poll(&self, wc: &mut [Wc]) -> usize {
         let room = c_int::try_from(wc.len()).unwrap_or(c_int::MAX);
-        // SAFETY: Valid by the type invariant; `wc` has room for `room` completions, whose layout is that of `Wc`.
+        // SAFETY: Valid by the type invariant; `wc` has room for `room` completions, whose layout
+        // is that of `Wc`.
         let got =
             unsafe { ffi::ndk_helper_ib_poll_cq(self.raw.as_ptr(), room, wc.as_mut_ptr().cast()) };
         usize::try_from(got).unwrap_or(0)
@@ -136,7 +139,8 @@ impl Cq {
 
     /// Arms the CQ for one [`CqEvents::completion`]. Any context but the callbacks of [`CqEvents`].
     ///
-    /// `true`: completions may be there already and the callback may not come for them. The caller then has to look.
+    /// `true`: completions may be there already and the callback may not come for them. The caller
+    /// then has to look.
     #[inline]
     pub(crate) fn req_notify(&self, arm: Arm) -> bool {
         let what = match arm {
@@ -172,7 +176,8 @@ impl<E: CqEvents> Callbacks<E> {
     ///
     /// Called by the driver of a CQ made by [`Cq::new`] with these events, before it is destroyed.
     unsafe extern "C" fn completion(_cq: *mut ffi::ib_cq, context: *mut c_void) {
-        // SAFETY: The context is what `Cq::new` took from an `Arc<E>`, which the `Cq` keeps until it is destroyed.
+        // SAFETY: The context is what `Cq::new` took from an `Arc<E>`, which the `Cq` keeps until
+        // it is destroyed.
         E::completion(unsafe { ArcBorrow::from_raw(context.cast::<E>()) });
     }
 
@@ -324,7 +329,8 @@ impl Wc {
         self.0.qp == qp.as_raw()
     }
 
-    /// The number of a failed status in the low 16 bits, and above it as much as fits of the vendor's own code.
+    /// The number of a failed status in the low 16 bits, and above it as much as fits of the
+    /// vendor's own code.
     pub(crate) fn error_code(&self) -> u32 {
         (self.0.status & 0xffff) | (self.0.vendor_err << 16)
     }

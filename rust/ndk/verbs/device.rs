@@ -59,8 +59,8 @@ pub(crate) trait Client: 'static {
 
     /// The device goes away: revoke every [`DeviceRef`].
     ///
-    /// No new ones can be had already. When this returns, removal waits until the last one is dropped, and no event comes
-    /// any more. Process context.
+    /// No new ones can be had already. When this returns, removal waits until the last one is
+    /// dropped, and no event comes any more. Process context.
     fn remove(data: Self::Data, ctx: &MaySleep);
 }
 
@@ -104,7 +104,8 @@ unsafe impl<T: Client> Send for Registration<T> {}
 unsafe impl<T: Client> Sync for Registration<T> {}
 
 impl<T: Client> Registration<T> {
-    /// Registers the client; devices that exist are added before this returns. `EBUSY` if there is a registration. Sleeps.
+    /// Registers the client; devices that exist are added before this returns. `EBUSY` if there is
+    /// a registration. Sleeps.
     pub(crate) fn new(name: &'static CStr) -> impl PinInit<Self, Error> {
         try_pin_init!(Self {
             // INVARIANT: Registered, or the initialiser fails.
@@ -120,7 +121,8 @@ impl<T: Client> Registration<T> {
                 };
                 // SAFETY: `slot` is valid for writing, and pinned from here on.
                 unsafe { slot.write(client) };
-                // SAFETY: The structure is initialised, and stays until it is unregistered in `drop`.
+                // SAFETY: The structure is initialised, and stays until it is unregistered in
+                // `drop`.
                 let result = to_result(unsafe { ffi::ib_register_client(slot) });
                 if result.is_err() {
                     CLIENT.store(ptr::null_mut(), Relaxed);
@@ -135,7 +137,8 @@ impl<T: Client> Registration<T> {
 #[pinned_drop]
 impl<T: Client> PinnedDrop for Registration<T> {
     fn drop(self: Pin<&mut Self>) {
-        // SAFETY: By the type invariant the client is registered. Every device is removed when this returns.
+        // SAFETY: By the type invariant the client is registered. Every device is removed when this
+        // returns.
         unsafe { ffi::ib_unregister_client(self.inner.get()) };
         CLIENT.store(ptr::null_mut(), Relaxed);
     }
@@ -155,7 +158,8 @@ struct Callbacks<T: Client>(PhantomData<T>);
 impl<T: Client> Callbacks<T> {
     /// # Safety
     ///
-    /// Called by the RDMA core, in process context, with a registered device that stays until [`Self::remove`] returns.
+    /// Called by the RDMA core, in process context, with a registered device that stays until
+    /// [`Self::remove`] returns.
     unsafe extern "C" fn add(raw: *mut ffi::ib_device) -> c_int {
         from_result(|| {
             // SAFETY: `ib_client.add` runs in process context.
@@ -184,7 +188,8 @@ impl<T: Client> Callbacks<T> {
                 ffi::ndk_helper_ib_init_event_handler(handler, raw.as_ptr(), Some(Self::event));
                 ffi::ib_register_event_handler(handler);
             }
-            // SAFETY: Device and client are registered; the client's pointer was stored before it was registered.
+            // SAFETY: Device and client are registered; the client's pointer was stored before it
+            // was registered.
             unsafe {
                 ffi::ib_set_client_data(raw.as_ptr(), CLIENT.load(Relaxed), data.cast::<c_void>())
             };
@@ -194,7 +199,8 @@ impl<T: Client> Callbacks<T> {
 
     /// # Safety
     ///
-    /// Called by the RDMA core, in process context, once after a successful [`Self::add`] with what that stored.
+    /// Called by the RDMA core, in process context, once after a successful [`Self::add`] with what
+    /// that stored.
     unsafe extern "C" fn remove(_raw: *mut ffi::ib_device, data: *mut c_void) {
         if data.is_null() {
             return;
@@ -213,9 +219,11 @@ impl<T: Client> Callbacks<T> {
 
     /// # Safety
     ///
-    /// Called by the RDMA core, in process context, with the handler inside a [`ClientData`] that is not yet removed.
+    /// Called by the RDMA core, in process context, with the handler inside a [`ClientData`] that
+    /// is not yet removed.
     unsafe extern "C" fn event(handler: *mut ffi::ib_event_handler, event: *mut ffi::ib_event) {
-        // SAFETY: The handler is the first member of its `repr(C)` `ClientData`, which stays while handlers run.
+        // SAFETY: The handler is the first member of its `repr(C)` `ClientData`, which stays while
+        // handlers run.
         let data = unsafe { &*handler.cast::<ClientData<T>>() };
         // SAFETY: The core passes a valid event.
         let event = unsafe { &*event };
@@ -225,7 +233,8 @@ impl<T: Client> Callbacks<T> {
 
 impl DeviceEvent {
     fn from_raw(event: &ffi::ib_event) -> Self {
-        // SAFETY: Whatever member was written, reading it as a number is defined: the core clears the union before.
+        // SAFETY: Whatever member was written, reading it as a number is defined: the core clears
+        // the union before.
         let port = unsafe { event.element.port_num };
         match event.event {
             ffi::ib_event_type_IB_EVENT_PORT_ACTIVE => Self::PortActive(port),
@@ -241,11 +250,13 @@ impl DeviceEvent {
     }
 }
 
-/// An RDMA device as our client sees it. It may outlive the device; what needs the device goes through a [`DeviceRef`].
+/// An RDMA device as our client sees it. It may outlive the device; what needs the device goes
+/// through a [`DeviceRef`].
 ///
 /// # Invariants
 ///
-/// `raw` is valid while somebody is inside `gate`: `ib_client.remove` returns after the gate is closed and empty.
+/// `raw` is valid while somebody is inside `gate`: `ib_client.remove` returns after the gate is
+/// closed and empty.
 #[pin_data]
 pub(crate) struct Device {
     raw: NonNull<ffi::ib_device>,
@@ -266,7 +277,8 @@ impl Device {
         })
     }
 
-    /// A reference that keeps the device's removal waiting. `ENODEV` once removal has begun. Any context.
+    /// A reference that keeps the device's removal waiting. `ENODEV` once removal has begun. Any
+    /// context.
     pub(crate) fn try_enter(self: &Arc<Self>) -> Result<DeviceRef> {
         if !self.gate.try_enter() {
             return Err(ENODEV);
@@ -281,7 +293,8 @@ impl Device {
     }
 }
 
-/// A device that is not removed while the reference exists. Everything made on the device holds one.
+/// A device that is not removed while the reference exists. Everything made on the device holds
+/// one.
 ///
 /// Dropping it is possible in any context.
 ///
@@ -321,14 +334,17 @@ impl DeviceRef {
     }
 
     fn raw(&self) -> &ffi::ib_device {
-        // SAFETY: Valid by the type invariant. What is read through this reference is written before registration only.
+        // SAFETY: Valid by the type invariant. What is read through this reference is written
+        // before registration only.
         unsafe { self.0.raw.as_ref() }
     }
 
-    /// Calls `f` with the device's name, `rxe0` for one. It may be renamed at the same time; the text is always terminated.
+    /// Calls `f` with the device's name, `rxe0` for one. It may be renamed at the same time; the
+    /// text is always terminated.
     pub(crate) fn with_name<R>(&self, f: impl FnOnce(&CStr) -> R) -> R {
         let mut name = [0u8; ffi::IB_DEVICE_NAME_MAX as usize];
-        // SAFETY: The device is valid by the type invariant; the callee writes at most `name.len()` bytes.
+        // SAFETY: The device is valid by the type invariant; the callee writes at most `name.len()`
+        // bytes.
         unsafe { ffi::ndk_helper_ib_device_name(self.as_raw(), name.as_mut_ptr(), name.len()) };
         f(CStr::from_bytes_until_nul(&name).unwrap_or(c""))
     }
@@ -338,7 +354,8 @@ impl DeviceRef {
         &self.raw().attrs
     }
 
-    /// Whether the device has the memory management extensions: fast registration, and send with invalidate.
+    /// Whether the device has the memory management extensions: fast registration, and send with
+    /// invalidate.
     pub(crate) fn has_mem_mgt_ext(&self) -> bool {
         // CAST: An enum without a type of its own; the value is a single bit.
         let bit = ffi::ib_device_cap_flags_IB_DEVICE_MEM_MGT_EXTENSIONS as u64;
@@ -347,7 +364,9 @@ impl DeviceRef {
 
     /// How many completion vectors the device has, at least 1.
     pub(crate) fn completion_vectors(&self) -> u32 {
-        u32::try_from(self.raw().num_comp_vectors).unwrap_or(1).max(1)
+        u32::try_from(self.raw().num_comp_vectors)
+            .unwrap_or(1)
+            .max(1)
     }
 
     /// The node's GUID, in network order.
@@ -484,10 +503,12 @@ impl<'a> Port<'a> {
         })
     }
 
-    /// The port's network interface. `None` for InfiniBand, and while the interface goes away. Sleeps.
+    /// The port's network interface. `None` for InfiniBand, and while the interface goes away.
+    /// Sleeps.
     pub(crate) fn netdev(&self, ctx: &MaySleep) -> Option<NetDev> {
         ctx.check();
-        // SAFETY: By the type invariants the device is valid and has this port; the callee takes a reference for us.
+        // SAFETY: By the type invariants the device is valid and has this port; the callee takes a
+        // reference for us.
         unsafe { NetDev::from_owned(ffi::ib_device_get_netdev(self.device.as_raw(), self.number)) }
     }
 
@@ -502,15 +523,15 @@ impl<'a> Port<'a> {
             .and_then(NonNull::new)
             .map(|attr| GidEntry {
                 attr,
-                _device: self.device.clone(),
+                _device: Some(self.device.clone()),
             })
     }
 
     /// Whether connections of this port can use `ip` as their local address.
     ///
-    /// RoCE: the GID table has it, which includes addresses of VLANs and bonds above. iWARP: the interface has it. InfiniBand:
-    /// addresses belong to IPoIB interfaces, which are not looked at; rdma_cm finds out when it binds. Works whatever namespace
-    /// the interface is in. Sleeps.
+    /// RoCE: the GID table has it, which includes addresses of VLANs and bonds above. iWARP: the
+    /// interface has it. InfiniBand: addresses belong to IPoIB interfaces, which are not looked at;
+    /// rdma_cm finds out when it binds. Works whatever namespace the interface is in. Sleeps.
     pub(crate) fn has_addr(&self, ip: &IpAddr, ctx: &MaySleep) -> Result<bool> {
         match self.protocol() {
             Protocol::RoceV1 | Protocol::RoceV2 => {
@@ -534,7 +555,7 @@ impl<'a> Port<'a> {
 /// The value owns one reference on `attr`.
 pub(crate) struct GidEntry {
     attr: NonNull<ffi::ib_gid_attr>,
-    _device: DeviceRef,
+    _device: Option<DeviceRef>,
 }
 
 // SAFETY: Entries are shared between all threads; they do not change while referenced.
@@ -543,8 +564,25 @@ unsafe impl Send for GidEntry {}
 unsafe impl Sync for GidEntry {}
 
 impl GidEntry {
+    /// Takes a reference. `None` for a null pointer. The caller sees to it that the device stays.
+    ///
+    /// # Safety
+    ///
+    /// `attr` is null or an entry on which somebody has a reference.
+    pub(super) unsafe fn from_raw(attr: *const ffi::ib_gid_attr) -> Option<Self> {
+        let attr = NonNull::new(attr.cast_mut())?;
+        // SAFETY: By this function's requirements.
+        unsafe { ffi::rdma_hold_gid_attr(attr.as_ptr()) };
+        // INVARIANT: Taken above.
+        Some(Self {
+            attr,
+            _device: None,
+        })
+    }
+
     fn raw(&self) -> &ffi::ib_gid_attr {
-        // SAFETY: Valid by the type invariant; apart from `ndev`, which is not read here, the entry does not change.
+        // SAFETY: Valid by the type invariant; apart from `ndev`, which is not read here, the entry
+        // does not change.
         unsafe { self.attr.as_ref() }
     }
 

@@ -42,7 +42,8 @@ impl Direction {
 ///
 /// # Invariants
 ///
-/// `sg` is a scatterlist of `nents` entries, mapped for `device` in `direction` as `mapped` entries.
+/// `sg` is a scatterlist of `nents` entries, mapped for `device` in `direction` as `mapped`
+/// entries.
 pub(crate) struct DmaSg {
     sg: NonNull<ffi::scatterlist>,
     nents: c_int,
@@ -51,18 +52,20 @@ pub(crate) struct DmaSg {
     device: DeviceRef,
 }
 
-// SAFETY: The owner of the scatterlist leaves it alone while it is mapped, whatever thread unmaps it.
+// SAFETY: The owner of the scatterlist leaves it alone while it is mapped, whatever thread unmaps
+// it.
 unsafe impl Send for DmaSg {}
 // SAFETY: A shared reference only reads addresses.
 unsafe impl Sync for DmaSg {}
 
 impl DmaSg {
-    /// Maps a scatterlist. Any context. `EINVAL` for an empty one, `ENOMEM` where the mapping fails.
+    /// Maps a scatterlist. Any context. `EINVAL` for an empty one, `ENOMEM` where the mapping
+    /// fails.
     ///
     /// # Safety
     ///
-    /// `sg` is a scatterlist of at least `nents` entries which lives, and is not changed or mapped by others, until the value is
-    /// dropped; its memory stays as long.
+    /// `sg` is a scatterlist of at least `nents` entries which lives, and is not changed or mapped
+    /// by others, until the value is dropped; its memory stays as long.
     pub(crate) unsafe fn map(
         device: DeviceRef,
         sg: *mut ffi::scatterlist,
@@ -147,7 +150,8 @@ impl Iterator for DmaSgIter<'_> {
         if self.left <= 0 || self.next.is_null() {
             return None;
         }
-        // SAFETY: By the invariant of `DmaSg` there are `left` mapped entries from here, chained as `sg_next` wants it.
+        // SAFETY: By the invariant of `DmaSg` there are `left` mapped entries from here, chained as
+        // `sg_next` wants it.
         unsafe {
             let item = (
                 ffi::ndk_helper_sg_dma_address(self.next),
@@ -177,7 +181,8 @@ impl DmaPage {
     ///
     /// # Safety
     ///
-    /// `page` is a page, with those following it if the range goes on there, that stays until the value is dropped.
+    /// `page` is a page, with those following it if the range goes on there, that stays until the
+    /// value is dropped.
     pub(crate) unsafe fn map(
         device: DeviceRef,
         page: *mut ffi::page,
@@ -187,9 +192,8 @@ impl DmaPage {
     ) -> Result<Self> {
         let raw = device.as_raw();
         // SAFETY: The device is valid; the page is by this function's requirements.
-        let addr = unsafe {
-            ffi::ndk_helper_ib_dma_map_page(raw, page, offset, len, direction.raw())
-        };
+        let addr =
+            unsafe { ffi::ndk_helper_ib_dma_map_page(raw, page, offset, len, direction.raw()) };
         // SAFETY: The device is valid.
         if unsafe { ffi::ndk_helper_ib_dma_mapping_error(raw, addr) } != 0 {
             return Err(ENOMEM);
@@ -225,8 +229,8 @@ impl Drop for DmaPage {
 
 /// A buffer of our own, mapped for its whole life.
 ///
-/// The CPU may touch a part only while no request that names it is outstanding; [`Self::write`] and [`Self::read`] move data
-/// between the CPU's view and the device's.
+/// The CPU may touch a part only while no request that names it is outstanding; [`Self::write`] and
+/// [`Self::read`] move data between the CPU's view and the device's.
 ///
 /// # Invariants
 ///

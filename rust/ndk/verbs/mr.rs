@@ -37,14 +37,16 @@ use kernel::{
     },
 };
 
-/// A memory region that is filled by mapping and made valid by a request ([`crate::verbs::qp::SendWr::reg_mr`]).
+/// A memory region that is filled by mapping and made valid by a request
+/// ([`crate::verbs::qp::SendWr::reg_mr`]).
 ///
 /// Mapping goes through [`Self::claim`], so that two mappings never meet.
 ///
 /// # Invariants
 ///
 /// * `raw` is an MR of `pd` that this value alone deregisters.
-/// * `pages` and the mutable members of `raw` are touched by the holder of the one [`MrMapping`] only.
+/// * `pages` and the mutable members of `raw` are touched by the holder of the one [`MrMapping`]
+///   only.
 pub(crate) struct FastMr {
     raw: NonNull<ffi::ib_mr>,
     max_pages: u32,
@@ -102,7 +104,8 @@ impl FastMr {
 
     /// The key for local use.
     pub(crate) fn lkey(&self) -> u32 {
-        // SAFETY: Valid by the type invariant; a key that changes meanwhile is read as one or the other.
+        // SAFETY: Valid by the type invariant; a key that changes meanwhile is read as one or the
+        // other.
         unsafe { ptr::read_volatile(&raw const (*self.raw.as_ptr()).lkey) }
     }
 
@@ -163,10 +166,10 @@ impl<'a> MrMapping<'a> {
             return Err(EINVAL);
         }
         let mut offset = offset;
-        // SAFETY: The MR is valid, and ours to change by the type invariant; `sg` has `nents` mapped entries.
-        let mapped = unsafe {
-            ffi::ib_map_mr_sg(self.mr.raw.as_ptr(), sg, nents, &mut offset, page_size)
-        };
+        // SAFETY: The MR is valid, and ours to change by the type invariant; `sg` has `nents`
+        // mapped entries.
+        let mapped =
+            unsafe { ffi::ib_map_mr_sg(self.mr.raw.as_ptr(), sg, nents, &mut offset, page_size) };
         match mapped {
             n if n == nents => Ok(()),
             n if n < 0 => Err(Error::from_errno(n)),
@@ -175,8 +178,9 @@ impl<'a> MrMapping<'a> {
         }
     }
 
-    /// Maps a scatterlist from `offset` of its first piece on. `page_size` is a power of two, and all pieces but the first and the
-    /// last start and end on its multiples. `EINVAL` where not all of it fits.
+    /// Maps a scatterlist from `offset` of its first piece on. `page_size` is a power of two, and
+    /// all pieces but the first and the last start and end on its multiples. `EINVAL` where not all
+    /// of it fits.
     ///
     /// Any context if `page_size` is `PAGE_SIZE` or less; a larger one may sleep on rxe.
     pub(crate) fn map_sg(&mut self, sg: &DmaSg, offset: u32, page_size: usize) -> Result {
@@ -186,8 +190,9 @@ impl<'a> MrMapping<'a> {
         self.map_raw(sg.as_raw(), sg.mapped(), offset, page_size)
     }
 
-    /// Maps `length` bytes from `offset` of the first page on, out of pages of `PAGE_SIZE` bytes at these DMA addresses. Any
-    /// context, and without an allocation. `EINVAL` where the pages do not hold that much, or do not fit.
+    /// Maps `length` bytes from `offset` of the first page on, out of pages of `PAGE_SIZE` bytes at
+    /// these DMA addresses. Any context, and without an allocation. `EINVAL` where the pages do not
+    /// hold that much, or do not fit.
     pub(crate) fn map_pages(&mut self, pages: &[u64], offset: u32, length: u64) -> Result {
         let page_size = kernel::page::PAGE_SIZE;
         let room = pages.len().checked_mul(page_size).ok_or(EINVAL)? as u64;
@@ -214,7 +219,8 @@ impl<'a> MrMapping<'a> {
         self.map_raw(list, nents, offset, page_size)
     }
 
-    /// Sets the address by which the region is named. Its offset within a page must be that of the buffer.
+    /// Sets the address by which the region is named. Its offset within a page must be that of the
+    /// buffer.
     pub(crate) fn set_iova(&mut self, iova: u64) {
         // SAFETY: The MR is valid, and ours to change by the type invariant.
         unsafe { (*self.mr.raw.as_ptr()).iova = iova };
@@ -226,7 +232,8 @@ impl<'a> MrMapping<'a> {
         unsafe { (*self.mr.raw.as_ptr()).length }
     }
 
-    /// Moves the MR to its next key, so that one that was given out is no good for the next registration.
+    /// Moves the MR to its next key, so that one that was given out is no good for the next
+    /// registration.
     pub(crate) fn next_key(&mut self) {
         // SAFETY: The MR is valid, and ours to change by the type invariant.
         unsafe {

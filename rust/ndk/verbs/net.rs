@@ -22,8 +22,9 @@ use kernel::{
 
 /// A counted reference to a network namespace.
 ///
-/// It keeps the namespace, and with it the interfaces inside, from being torn down: hold it for the length of a call or of a
-/// connection, never for the life of an adapter, which itself lives as long as its interface.
+/// It keeps the namespace, and with it the interfaces inside, from being torn down: hold it for the
+/// length of a call or of a connection, never for the life of an adapter, which itself lives as
+/// long as its interface.
 ///
 /// # Invariants
 ///
@@ -39,7 +40,8 @@ impl NetNs {
     /// The initial namespace.
     pub(crate) fn init() -> Self {
         // SAFETY: Returns the address of a static, on which every thread may take references.
-        let net = unsafe { NonNull::new_unchecked(ffi::ndk_helper_get_net(ffi::ndk_helper_init_net())) };
+        let net =
+            unsafe { NonNull::new_unchecked(ffi::ndk_helper_get_net(ffi::ndk_helper_init_net())) };
         // INVARIANT: Taken above.
         Self(net)
     }
@@ -128,10 +130,12 @@ impl NetDev {
         self.0.as_ptr()
     }
 
-    /// Calls `f` with the interface's name. It may be renamed at the same time; the text is always terminated.
+    /// Calls `f` with the interface's name. It may be renamed at the same time; the text is always
+    /// terminated.
     pub(crate) fn with_name<R>(&self, f: impl FnOnce(&CStr) -> R) -> R {
         let mut name = [0u8; NAME_LEN];
-        // SAFETY: The interface is alive by the type invariant; the callee writes at most `name.len()` bytes.
+        // SAFETY: The interface is alive by the type invariant; the callee writes at most
+        // `name.len()` bytes.
         unsafe { ffi::ndk_helper_netdev_name(self.as_raw(), name.as_mut_ptr(), name.len()) };
         f(CStr::from_bytes_until_nul(&name).unwrap_or(c""))
     }
@@ -174,7 +178,8 @@ impl NetDev {
         const MAX: usize = 256;
         let mut raw = KVec::<ffi::sockaddr_storage>::with_capacity(MAX, GFP_KERNEL)?;
         // SAFETY: The interface is alive by the type invariant; there is room for `MAX` elements.
-        let found = unsafe { ffi::ndk_helper_netdev_addrs(self.as_raw(), raw.as_mut_ptr(), MAX as c_int) };
+        let found =
+            unsafe { ffi::ndk_helper_netdev_addrs(self.as_raw(), raw.as_mut_ptr(), MAX as c_int) };
         let found = usize::try_from(found).unwrap_or(0).min(MAX);
         // SAFETY: The callee has written `found` elements, which is within the capacity.
         unsafe { raw.inc_len(found) };

@@ -54,7 +54,8 @@ impl Pd {
         &self.device
     }
 
-    /// The key for local access to memory by DMA address. It is good for local use only, and in no remote operation.
+    /// The key for local access to memory by DMA address. It is good for local use only, and in no
+    /// remote operation.
     pub(crate) fn local_dma_lkey(&self) -> u32 {
         // SAFETY: Valid by the type invariant; the member does not change.
         unsafe { self.raw.as_ref().local_dma_lkey }

@@ -10,7 +10,7 @@ use crate::{
     ffi,
     verbs::{
         pd::Pd,
-        qp::{
+        wr::{
             self,
             PostError,
             RecvWr, //
@@ -84,8 +84,8 @@ impl Srq {
             srq_type: ffi::ib_srq_type_IB_SRQT_BASIC,
             ..ffi::ib_srq_init_attr::default()
         };
-        // SAFETY: The PD is valid by its invariant. The callback gets `srq_context`, which `events` keeps alive until the SRQ is
-        // destroyed.
+        // SAFETY: The PD is valid by its invariant. The callback gets `srq_context`, which `events`
+        // keeps alive until the SRQ is destroyed.
         let raw = from_err_ptr(unsafe { ffi::ndk_helper_ib_create_srq(pd.as_raw(), &mut init) })?;
         // INVARIANT: Just created with that context, and nobody else has the pointer.
         Ok(Self {
@@ -133,7 +133,8 @@ impl Srq {
         })
     }
 
-    /// Changes how many receives fit, where the device can (`max_wr` below what is posted fails). Sleeps.
+    /// Changes how many receives fit, where the device can (`max_wr` below what is posted fails).
+    /// Sleeps.
     pub(crate) fn resize(&mut self, ctx: &MaySleep, max_wr: u32) -> Result {
         ctx.check();
         let mut attr = ffi::ib_srq_attr {
@@ -155,8 +156,9 @@ impl Srq {
     /// Posts receives in order. Any context.
     #[inline]
     pub(crate) fn post_recv(&self, wrs: &mut [RecvWr<'_>]) -> Result<(), PostError> {
-        qp::post_chain(wrs, |first, bad| {
-            // SAFETY: Valid by the type invariant; `post_chain` gives a linked chain that lives during the call.
+        wr::post_chain(wrs, |first, bad| {
+            // SAFETY: Valid by the type invariant; `post_chain` gives a linked chain that lives
+            // during the call.
             unsafe { ffi::ndk_helper_ib_post_srq_recv(self.raw.as_ptr(), first, bad) }
         })
     }
@@ -182,9 +184,11 @@ struct Callbacks<E>(PhantomData<E>);
 impl<E: SrqEvents> Callbacks<E> {
     /// # Safety
     ///
-    /// Called by the driver of an SRQ made by [`Srq::new`] with these events, before it is destroyed.
+    /// Called by the driver of an SRQ made by [`Srq::new`] with these events, before it is
+    /// destroyed.
     unsafe extern "C" fn event(event: *mut ffi::ib_event, context: *mut c_void) {
-        // SAFETY: The context is what `Srq::new` took from an `Arc<E>`, which the `Srq` keeps until it is destroyed.
+        // SAFETY: The context is what `Srq::new` took from an `Arc<E>`, which the `Srq` keeps until
+        // it is destroyed.
         let events = unsafe { ArcBorrow::from_raw(context.cast::<E>()) };
         // SAFETY: The driver passes a valid event.
         match unsafe { (*event).event } {
