@@ -7,11 +7,7 @@
 #include <linux/workqueue.h>
 #include <net/net_namespace.h>
 
-struct net *ndk_client_current_net(void);
-struct net *ndk_client_get_net(struct net *net);
-void ndk_client_put_net(struct net *net);
-bool ndk_client_in_softirq(void);
-struct workqueue_struct *ndk_client_alloc_queue(const char *name);
+#include "helpers.h"
 
 struct net *ndk_client_current_net(void)
 {
