@@ -445,7 +445,9 @@ impl Drop for CmId {
 impl CmId {
     /// Makes an id for reliable connections in a network namespace. Sleeps.
     ///
-    /// The namespace lives at least as long as the id. `queue` destroys the id if it is just
+    /// The namespace lives at least as long as the id. siw ignores it: it makes its sockets in the
+    /// namespace of the calling task, so from a work queue it connects and listens in the initial
+    /// namespace only (`EADDRNOTAVAIL` elsewhere). `queue` destroys the id if it is just
     /// dropped.
     pub(crate) fn new<E: CmEvents>(
         ctx: &MaySleep,
@@ -481,7 +483,8 @@ impl CmId {
         &self.state.device
     }
 
-    /// Lets the id share its address with others that allow it as well. Before binding.
+    /// Lets the id share its address with others that allow it as well. Before binding; it can be
+    /// switched on later, but not off.
     pub(crate) fn set_reuseaddr(&self, ctx: &MaySleep, reuse: bool) -> Result {
         ctx.check();
         // SAFETY: Valid by the type invariant.
