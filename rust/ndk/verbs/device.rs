@@ -10,7 +10,10 @@ use crate::{
     ffi,
     sync::Gate,
     verbs::{
-        addr::IpAddr,
+        addr::{
+            IpAddr,
+            SocketAddr, //
+        },
         net::NetDev, //
     },
 };
@@ -512,6 +515,29 @@ impl<'a> Port<'a> {
         unsafe { NetDev::from_owned(ffi::ib_device_get_netdev(self.device.as_raw(), self.number)) }
     }
 
+    /// The IPoIB interface of an InfiniBand port that has `ip`, in the default partition. Sleeps; not
+    /// from [`Client::add`], which runs under a lock that this takes.
+    pub(crate) fn ipoib_netdev(&self, ip: &IpAddr, ctx: &MaySleep) -> Option<NetDev> {
+        ctx.check();
+        let mut pkey = 0;
+        // SAFETY: By the type invariants the device is valid and has this port.
+        to_result(unsafe {
+            ffi::ib_get_cached_pkey(self.device.as_raw(), self.number, 0, &mut pkey)
+        })
+        .ok()?;
+        let addr = SocketAddr::new(*ip, 0, 0).to_storage();
+        // SAFETY: As above; `addr` is a socket address, and the callee takes a reference for us.
+        unsafe {
+            NetDev::from_owned(ffi::ib_get_net_dev_by_params(
+                self.device.as_raw(),
+                self.number,
+                pkey,
+                ptr::null(),
+                ptr::from_ref(&addr).cast(),
+            ))
+        }
+    }
+
     /// An entry of the port's GID table. `None` for an empty one.
     pub(crate) fn gid(&self, index: u32) -> Option<GidEntry> {
         let index = c_int::try_from(index).ok()?;
@@ -530,8 +556,8 @@ impl<'a> Port<'a> {
     /// Whether connections of this port can use `ip` as their local address.
     ///
     /// RoCE: the GID table has it, which includes addresses of VLANs and bonds above. iWARP: the
-    /// interface has it. InfiniBand: addresses belong to IPoIB interfaces, which are not looked at;
-    /// rdma_cm finds out when it binds. Works whatever namespace the interface is in. Sleeps.
+    /// interface has it. InfiniBand: an IPoIB interface has it (see [`Self::ipoib_netdev`]). Works
+    /// whatever namespace the interface is in. Sleeps; not from [`Client::add`].
     pub(crate) fn has_addr(&self, ip: &IpAddr, ctx: &MaySleep) -> Result<bool> {
         match self.protocol() {
             Protocol::RoceV1 | Protocol::RoceV2 => {
@@ -543,6 +569,7 @@ impl<'a> Port<'a> {
                 }
                 Ok(false)
             }
+            Protocol::Infiniband => Ok(self.ipoib_netdev(ip, ctx).is_some()),
             _ => Ok(self.netdev(ctx).is_some_and(|netdev| netdev.has_addr(ip))),
         }
     }
