@@ -47,6 +47,7 @@
 //! - The disconnect event is given at most once, only in `Connected`: so never before the establishment
 //!   has been reported (a peer that goes away earlier fails the request instead) and never after the
 //!   consumer's own Disconnect or Close.
+//! - A peer that cannot know of an abort is told, without waiting for the consumer.
 //! - The peer's going away does not flush. Disconnect completes when the peer has answered, or will not,
 //!   *and* the queue pair is quiet.
 //! - What a Close finds in flight it ends itself; [`Effect::EndClose`] is the last effect of all.
@@ -249,6 +250,9 @@ pub enum Effect {
     HoldEndpoint,
     /// Put the connector's reference on its endpoint.
     ReleaseEndpoint,
+    /// Give the queue pair back: the attempt is over and has not touched it, so that another connector
+    /// may use it. One that was touched stays with its connector, and is of no use to any other.
+    ReleaseQp,
     /// Tell the listener that this connector does not wait for an answer any more.
     Answered,
     /// The connector holds nothing any more: put the handle reference.
@@ -257,6 +261,10 @@ pub enum Effect {
 
 /// Most effects of one step.
 pub const MAX_EFFECTS: usize = 8;
+
+/// Most effects that wait at a time, however late the worker that does them: a request is refused
+/// while the completion of the one before waits.
+pub const MAX_WAITING: usize = 24;
 
 /// The effects of one step of a connector.
 pub type List = Effects<Effect, MAX_EFFECTS>;

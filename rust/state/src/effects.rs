@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! A short list of things to do, in order, without allocation.
+//! Short lists of things to do, in order, without allocation.
 
 /// What a step asks its caller to do, first item first.
 ///
@@ -57,5 +57,70 @@ impl<E: Copy, const N: usize> IntoIterator for Effects<E, N> {
 
     fn into_iter(self) -> Self::IntoIter {
         self.items.into_iter().flatten()
+    }
+}
+
+/// Effects of several steps that wait for the one worker that does them, first come, first served.
+///
+/// # Invariants
+///
+/// The `len` items from `first` on, around the end, are `Some`, all others `None`.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Todo<E: Copy, const N: usize> {
+    items: [Option<E>; N],
+    first: usize,
+    len: usize,
+}
+
+impl<E: Copy, const N: usize> Default for Todo<E, N> {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl<E: Copy, const N: usize> Todo<E, N> {
+    /// Nothing waits.
+    pub const fn new() -> Self {
+        // INVARIANT: No item, all `None`.
+        Self {
+            items: [None; N],
+            first: 0,
+            len: 0,
+        }
+    }
+
+    /// Appends an effect. `false` if there is no room for it: `N` is to be chosen so that there is.
+    #[must_use = "an effect that is not queued is not done"]
+    pub fn push(&mut self, effect: E) -> bool {
+        // `first` and `len` are at most `N`, the length of an array.
+        let end = self.first.wrapping_add(self.len).checked_rem(N);
+        match end.and_then(|end| self.items.get_mut(end)) {
+            Some(slot) if slot.is_none() => {
+                // INVARIANT: The item behind the last becomes `Some` and `len` covers it.
+                *slot = Some(effect);
+                self.len = self.len.saturating_add(1);
+                true
+            }
+            _ => false,
+        }
+    }
+
+    /// Takes the effect that has waited longest.
+    pub fn pop(&mut self) -> Option<E> {
+        let effect = self.items.get_mut(self.first)?.take()?;
+        // INVARIANT: The first item has become `None`, and `first` and `len` leave it out.
+        self.first = self.first.wrapping_add(1).checked_rem(N).unwrap_or(0);
+        self.len = self.len.saturating_sub(1);
+        Some(effect)
+    }
+
+    /// Number of effects that wait.
+    pub fn len(&self) -> usize {
+        self.len
+    }
+
+    /// Whether none waits.
+    pub fn is_empty(&self) -> bool {
+        self.len == 0
     }
 }

@@ -97,6 +97,9 @@ pub struct Ring {
     mask: u32,
 }
 
+/// Where the indices begin: shortly before they wrap, so that every queue goes over the wrap.
+const START: u32 = 0u32.wrapping_sub(16);
+
 /// The largest number of slots of a ring.
 const MAX_SLOTS: u32 = 1 << 24;
 
@@ -112,8 +115,8 @@ impl Ring {
         // INVARIANT: The ring is empty. At most `MAX_SLOTS`, so the next power of two exists; it is not
         // zero.
         Ok(Ring {
-            head: AtomicU32::new(0),
-            tail: AtomicU32::new(0),
+            head: AtomicU32::new(START),
+            tail: AtomicU32::new(START),
             unsignalled: AtomicU32::new(0),
             room: depth,
             reserved,

@@ -23,9 +23,11 @@ fn section_5_5_connected_phase() {
             "CONNECTED | graceful notification from peer | PEER_GONE | event once; not flushed":
                 connected, Tells(Report::Disconnected) => State::PeerGone, [DisconnectEvent];
             "CONNECTED | abort / link loss / fatal QP error | PEER_GONE | event once":
-                connected, Tells(Report::Aborted) => State::PeerGone, [DisconnectEvent];
+                connected, Tells(Report::Aborted)
+                    => State::PeerGone, [Start(Work::Disconnect), DisconnectEvent];
             "CONNECTED | (the peer's address changed) | as any abort":
-                connected, Tells(Report::Unreachable) => State::PeerGone, [DisconnectEvent];
+                connected, Tells(Report::Unreachable)
+                    => State::PeerGone, [Start(Work::Disconnect), DisconnectEvent];
             "CONNECTED | Close connector | CLOSING | abortive; no event; flush":
                 connected, Calls(Call::Close) => State::Closing, [QpToError, Drain];
         }

@@ -15,7 +15,12 @@ use ndk_state::connector::{
 };
 use ndk_state::status::Status;
 
-const BACK_TO_IDLE: [Effect; 3] = [StopTimer(Timer::Connect), DestroyId, ReleaseEndpoint];
+const BACK_TO_IDLE: [Effect; 4] = [
+    StopTimer(Timer::Connect),
+    DestroyId,
+    ReleaseEndpoint,
+    ReleaseQp,
+];
 
 #[test]
 fn section_5_3_active_side() {
@@ -61,19 +66,25 @@ fn section_5_3_active_side() {
                 => State::Connected, [CompleteRequest(Status::Success)];
         "ACCEPTED | Reject | REJECTED | STATUS_SUCCESS":
             accepted(), Calls(Call::Reject)
-                => State::Rejected, [StopTimer(Timer::Hold), SendReject(RejectAs::Consumer)];
+                => State::Rejected, [
+                    StopTimer(Timer::Hold), SendReject(RejectAs::Consumer), ReleaseQp
+                ];
         "ACCEPTED | Reject | REJECTED (iWARP: can only be a disconnect)":
             accepted_live(), Calls(Call::Reject)
                 => State::Rejected, [Start(Work::Disconnect), QpToError];
         "ACCEPTED | peer abandons | FAILED":
             accepted(), Tells(Report::Rejected(Refusal::Consumer))
-                => State::Failed(Some(Status::ConnectionAborted)), [StopTimer(Timer::Hold)];
+                => State::Failed(Some(Status::ConnectionAborted)), [
+                    StopTimer(Timer::Hold), ReleaseQp
+                ];
         "ACCEPTED | peer abandons | FAILED (iWARP: no disconnect event before establishment)":
             accepted_live(), Tells(Report::Disconnected)
                 => State::Failed(Some(Status::ConnectionAborted)), [QpToError];
         "ACCEPTED | establishment timer expires | FAILED":
             accepted(), Tells(Report::Expired(Timer::Hold))
-                => State::Failed(Some(Status::IoTimeout)), [SendReject(RejectAs::Timeout)];
+                => State::Failed(Some(Status::IoTimeout)), [
+                    SendReject(RejectAs::Timeout), ReleaseQp
+                ];
         "ACCEPTED | Close | CLOSING | abandons":
             accepted(), Calls(Call::Close)
                 => State::Closed, [
@@ -233,6 +244,7 @@ fn section_5_3_failures_of_connect() {
             [
                 DestroyId,
                 ReleaseEndpoint,
+                ReleaseQp,
                 CompleteRequest(Status::IoTimeout)
             ]
         );

@@ -72,7 +72,8 @@ struct Monitor {
     close_called: bool,
     ended: bool,
     removed: bool,
-    /// The queue pair: started, in error, being drained, quiet.
+    /// The queue pair: in use, started, in error, being drained, quiet.
+    qp_used: bool,
     qp_started: bool,
     qp_error: bool,
     draining: bool,
@@ -94,6 +95,7 @@ impl Monitor {
             close_called: false,
             ended: false,
             removed: false,
+            qp_used: false,
             qp_started: false,
             qp_error: false,
             draining: false,
@@ -116,7 +118,9 @@ impl Monitor {
                 assert!(!self.id && !self.endpoint);
                 self.id = true;
                 self.endpoint = true;
+                self.qp_used = true;
             }
+            Call::Accept => self.qp_used = true,
             Call::Disconnect => {
                 assert!(self.established, "Disconnect without a connection");
                 self.disconnect_called = true;
@@ -193,6 +197,10 @@ impl Monitor {
             Effect::ReleaseEndpoint => {
                 assert!(self.endpoint, "an endpoint released twice");
                 self.endpoint = false;
+            }
+            Effect::ReleaseQp => {
+                assert!(self.qp_used && !self.qp_started, "not the QP it was");
+                self.qp_used = false;
             }
             Effect::Answered => {
                 assert!(self.unanswered, "answered twice");

@@ -173,6 +173,13 @@ impl Connector {
         }
     }
 
+    /// The establishment is over: a queue pair that it has not touched is as it was before.
+    fn release_qp(&mut self, todo: &mut List) {
+        if self.qp == Qp::Untouched {
+            todo.push(Effect::ReleaseQp);
+        }
+    }
+
     fn arm_timer(&mut self, timer: Timer, todo: &mut List) {
         debug_assert!(self.timer.is_none(), "two timers on one connector");
         self.timer = Some(timer);
@@ -247,12 +254,13 @@ impl Connector {
         }
     }
 
-    /// Connect fails. The id and the endpoint go before the request is completed, so that the consumer
-    /// can connect from the same address again in the completion callback.
+    /// Connect fails. The id, the endpoint and the queue pair go before the request is completed, so
+    /// that the consumer can connect with them again in the completion callback.
     fn connect_failed(&mut self, status: Status, todo: &mut List) {
         self.stop_timer(todo);
         self.destroy_id(todo);
         self.release_endpoint(todo);
+        self.release_qp(todo);
         self.state = if status.is_retryable() {
             State::Idle
         } else {
@@ -276,6 +284,7 @@ impl Connector {
         if cause == Status::IoTimeout {
             todo.push(Effect::SendReject(RejectAs::Timeout));
         }
+        self.release_qp(todo);
         self.flush(todo);
         self.state = State::Failed(Some(cause));
     }
@@ -294,7 +303,8 @@ impl Connector {
     }
 
     fn reject(&mut self, todo: &mut List) {
-        if self.state == State::Incoming {
+        let incoming = self.state == State::Incoming;
+        if incoming {
             todo.push(Effect::Answered);
         }
         self.stop_timer(todo);
@@ -303,6 +313,9 @@ impl Connector {
             self.flush(todo);
         } else {
             todo.push(Effect::SendReject(RejectAs::Consumer));
+        }
+        if !incoming {
+            self.release_qp(todo);
         }
         self.state = State::Rejected;
     }
@@ -371,6 +384,9 @@ impl Connector {
             | Report::Aborted => Status::ConnectionAborted,
             _ => return,
         };
+        if matches!(report, Report::Aborted | Report::Unreachable) {
+            todo.push(Effect::Start(Work::Disconnect));
+        }
         // No flush: the indication promises nothing about outstanding requests (section 5.10).
         self.state = State::PeerGone;
         self.ended = Some(ended);
