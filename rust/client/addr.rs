@@ -23,7 +23,7 @@ const AF_INET6: u16 = bindings::AF_INET6 as u16;
 
 /// A `struct sockaddr` of either family.
 #[repr(C)]
-pub(super) union RawAddr {
+pub(crate) union RawAddr {
     any: ffi::sockaddr,
     v4: ffi::sockaddr_in,
     v6: ffi::sockaddr_in6,
@@ -31,12 +31,12 @@ pub(super) union RawAddr {
 
 impl RawAddr {
     /// Room for an address.
-    pub(super) fn zeroed() -> Self {
+    pub(crate) fn zeroed() -> Self {
         // SAFETY: All zeroes is a value of every member.
         unsafe { core::mem::zeroed() }
     }
 
-    pub(super) fn new(addr: &SocketAddr) -> Self {
+    pub(crate) fn new(addr: &SocketAddr) -> Self {
         let mut raw = Self::zeroed();
         match addr {
             SocketAddr::V4(addr) => {
@@ -54,7 +54,7 @@ impl RawAddr {
         raw
     }
 
-    pub(super) fn get(&self) -> Result<SocketAddr> {
+    pub(crate) fn get(&self) -> Result<SocketAddr> {
         // SAFETY: Every member begins with the family, and every bit pattern is a value of every member.
         unsafe {
             match self.v4.sin_family {
@@ -74,17 +74,17 @@ impl RawAddr {
     }
 
     #[inline]
-    pub(super) fn as_ptr(&self) -> *const ffi::sockaddr {
+    pub(crate) fn as_ptr(&self) -> *const ffi::sockaddr {
         core::ptr::from_ref(self).cast()
     }
 
     #[inline]
-    pub(super) fn as_mut_ptr(&mut self) -> *mut ffi::sockaddr {
+    pub(crate) fn as_mut_ptr(&mut self) -> *mut ffi::sockaddr {
         core::ptr::from_mut(self).cast()
     }
 
     /// Bytes of the address, or of the room for one.
-    pub(super) fn len(&self) -> u32 {
+    pub(crate) fn len(&self) -> u32 {
         // SAFETY: Every member begins with the family.
         let size = match unsafe { self.v4.sin_family } {
             AF_INET => size_of::<ffi::sockaddr_in>(),

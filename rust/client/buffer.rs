@@ -73,7 +73,8 @@ impl Buffer {
         self.pages.as_ptr()
     }
 
-    pub(super) fn sgl(&self) -> (*mut bindings::scatterlist, u32) {
+    /// The scatterlist, of so many entries, that describes the buffer as long as it lives.
+    pub(crate) fn sgl(&self) -> (*mut bindings::scatterlist, u32) {
         (self.table.sgl, self.table.orig_nents)
     }
 

@@ -44,6 +44,7 @@ pub(crate) use {
         Net,
         Target, //
     },
+    addr::RawAddr,
     buffer::Buffer,
     connector::{
         AcceptParams,
@@ -89,6 +90,8 @@ pub(crate) use {
     task::{
         in_softirq,
         Event,
+        Keeper,
+        Promise,
         Tasks, //
     },
 };

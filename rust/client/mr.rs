@@ -213,6 +213,11 @@ impl FastMr {
         )
     }
 
+    /// Closes the MR; a registration that is left is ended.
+    pub(crate) fn close<N: Notice<()>>(self, how: N) -> N::Return {
+        self.0.close(how)
+    }
+
     /// The token for the peer, anew with each registration.
     #[inline]
     pub(crate) fn remote_token(&self) -> u32 {

@@ -2,12 +2,23 @@
 
 //! What a consumer needs beside its objects: events to wait for, and process context to wait in.
 
-use super::ffi;
+use super::{
+    ffi,
+    notice::{
+        Done,
+        Then, //
+    },
+};
 use core::ptr::NonNull;
 use kernel::{
     bindings,
+    new_spinlock_irq,
     prelude::*,
     str::CStr,
+    sync::{
+        Arc,
+        SpinLockIrq, //
+    },
     time::{
         msecs_to_jiffies,
         Msecs, //
@@ -62,6 +73,54 @@ impl Event {
         unsafe {
             bindings::wait_for_completion_timeout(self.inner.get(), msecs_to_jiffies(limit)) != 0
         }
+    }
+}
+
+/// The result of a request that goes on while its owner does something else.
+#[pin_data]
+pub(crate) struct Promise<T> {
+    #[pin]
+    done: Event,
+    #[pin]
+    result: SpinLockIrq<Option<Result<T>>>,
+}
+
+/// Keeps a [`Promise`].
+pub(crate) struct Keeper<T>(Arc<Promise<T>>);
+
+impl<T: Send + Unpin + 'static> Promise<T> {
+    /// A promise, and the notice for the request that keeps it.
+    pub(crate) fn new() -> Result<(Arc<Self>, Then<Keeper<T>>)> {
+        let promise = Arc::pin_init(
+            pin_init!(Self {
+                done <- Event::new(),
+                result <- new_spinlock_irq!(None),
+            }),
+            GFP_ATOMIC,
+        )?;
+        let keeper = Keeper(promise.clone());
+        Ok((promise, Then(keeper)))
+    }
+
+    /// Keeps the promise. Any context.
+    pub(crate) fn keep(&self, result: Result<T>) {
+        *self.result.lock() = Some(result);
+        self.done.set();
+    }
+
+    /// Waits for the result, which can be taken once, up to `limit` ms.
+    pub(crate) fn wait_for(&self, limit: Msecs) -> Result<T> {
+        if !self.done.wait_for(limit) {
+            return Err(ETIMEDOUT);
+        }
+        let result = self.result.lock().take();
+        result.unwrap_or(Err(EIO))
+    }
+}
+
+impl<T: Send + Unpin + 'static> Done<T> for Keeper<T> {
+    fn done(self, result: Result<T>) {
+        self.0.keep(result);
     }
 }
 

@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! What to measure, in the form that both layers take. Mirrors raw.h.
+
+use kernel::{
+    alloc::KVVec,
+    prelude::*, //
+};
+
+/// The measurements.
+#[derive(Clone, Copy, PartialEq, Eq)]
+#[repr(u32)]
+pub(crate) enum Test {
+    /// One message to and fro at a time.
+    SendLatency = 0,
+    /// One write at a time.
+    WriteLatency = 1,
+    /// One read at a time.
+    ReadLatency = 2,
+    /// Writes, several at a time.
+    WriteStream = 3,
+    /// Reads, several at a time.
+    ReadStream = 4,
+    /// Messages one way.
+    SendRate = 5,
+    /// Connections.
+    Connect = 6,
+    /// Fast registrations and invalidations, one pair at a time.
+    Register = 7,
+}
+
+const NAMES: [(Test, &str); 8] = [
+    (Test::SendLatency, "send_latency"),
+    (Test::WriteLatency, "write_latency"),
+    (Test::ReadLatency, "read_latency"),
+    (Test::WriteStream, "write_stream"),
+    (Test::ReadStream, "read_stream"),
+    (Test::SendRate, "send_rate"),
+    (Test::Connect, "connect"),
+    (Test::Register, "register"),
+];
+
+impl Test {
+    pub(crate) fn parse(name: &str) -> Result<Self> {
+        let found = NAMES.iter().find(|entry| entry.1 == name);
+        found.map(|entry| entry.0).ok_or(EINVAL)
+    }
+
+    pub(crate) fn name(self) -> &'static str {
+        let found = NAMES.iter().find(|entry| entry.0 == self);
+        found.map_or("", |entry| entry.1)
+    }
+}
+
+impl Test {
+    /// Whether each operation is timed.
+    pub(crate) fn is_sampled(self) -> bool {
+        matches!(
+            self,
+            Self::SendLatency | Self::WriteLatency | Self::ReadLatency
+        )
+    }
+}
+
+/// `struct perf_job`.
+#[derive(Clone, Copy)]
+#[repr(C)]
+pub(crate) struct Job {
+    pub(crate) test: Test,
+    pub(crate) iters: u32,
+    pub(crate) size: u32,
+    pub(crate) depth: u32,
+    pub(crate) chain: u32,
+    pub(crate) qps: u32,
+}
+
+/// QPs of a job.
+pub(crate) const MAX_QPS: usize = 2;
+
+impl Job {
+    /// Refuses what would not end, or not fit.
+    pub(crate) fn check(&self) -> Result {
+        let whole = self.chain != 0 && self.iters % self.chain == 0;
+        if !(1..=1 << 20).contains(&self.iters)
+            || !(1..=1 << 20).contains(&self.size)
+            || !(1..=256).contains(&self.depth)
+            || !whole
+            || self.chain > 16
+            || self.chain > self.depth
+            || !(1..=MAX_QPS as u32).contains(&self.qps)
+            || (self.test == Test::SendRate && self.depth % 2 != 0)
+        {
+            return Err(EINVAL);
+        }
+        Ok(())
+    }
+
+    /// Bytes of the buffer at each end.
+    pub(crate) fn buffer_size(&self) -> usize {
+        let size = self.size as usize;
+        if self.has_receives() {
+            2 * size
+        } else {
+            size
+        }
+    }
+
+    /// Receives posted to each QP: twice what can be outstanding, as credits come back in halves.
+    pub(crate) fn receives(&self) -> u32 {
+        2 * self.depth
+    }
+
+    /// Whether messages are received.
+    pub(crate) fn has_receives(&self) -> bool {
+        matches!(self.test, Test::SendLatency | Test::SendRate)
+    }
+}
+
+/// What came out.
+pub(crate) struct Outcome {
+    /// Time of each operation in ns, for tests of latency.
+    pub(crate) samples: KVVec<u64>,
+    /// Operations.
+    pub(crate) count: u32,
+    /// ns for all of them.
+    pub(crate) elapsed: u64,
+}
