@@ -264,7 +264,7 @@ pub const MAX_EFFECTS: usize = 8;
 
 /// Most effects that wait at a time, however late the worker that does them: a request is refused
 /// while the completion of the one before waits.
-pub const MAX_WAITING: usize = 24;
+pub const MAX_WAITING: usize = 16;
 
 /// The effects of one step of a connector.
 pub type List = Effects<Effect, MAX_EFFECTS>;
