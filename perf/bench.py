@@ -1,0 +1,220 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0
+"""Drives ndk_perf and compares ndk with raw kernel verbs.
+
+A measurement is a number of pairs, run as ours-raw, raw-ours, ours-raw, …, so that drift hits both alike. For each pair there is
+a ratio ours/raw; reported are their median and a bootstrap 95 % interval of it.
+"""
+
+import argparse
+import json
+import random
+import statistics
+import sys
+
+DIR = "/sys/kernel/debug/ndk_perf"
+RESAMPLES = 2000
+# A pair is dropped when the hypervisor took more than this share of the time.
+MAX_STEAL = 0.02
+
+
+class Measurement:
+    """One test, and the figures drawn from a run of it."""
+
+    def __init__(self, ident, what, figures, **job):
+        self.ident = ident
+        self.what = what
+        self.figures = figures
+        self.job = job
+
+
+class Figure:
+    """A figure: suffix of the id, unit, function of a run, and the goal for its ratio."""
+
+    def __init__(self, suffix, unit, value, goal=None, what=""):
+        self.suffix = suffix
+        self.unit = unit
+        self.value = value
+        self.goal = goal
+        self.what = what
+
+    def met(self, lo, hi):
+        """Whether the whole interval is inside the goal."""
+        if self.goal is None:
+            return None
+        kind, bound = self.goal
+        return hi <= bound if kind == "<=" else lo >= bound
+
+
+def percentile(values, share):
+    values = sorted(values)
+    return values[min(len(values) - 1, int(share * len(values)))]
+
+
+def half_round_trip(share):
+    return lambda run: percentile(run["samples"], share) / 2000
+
+
+def latency(share):
+    return lambda run: percentile(run["samples"], share) / 1000
+
+
+def rate(run):
+    return run["count"] * 1e9 / run["elapsed_ns"]
+
+
+def throughput(run):
+    return run["count"] * run["size"] * 1e9 / run["elapsed_ns"] / (1 << 20)
+
+
+
+def measurements():
+    yield Measurement(
+        "M1",
+        "64 B send ping-pong, half the round trip",
+        [
+            Figure("", "us", half_round_trip(0.5), ("<=", 1.10), "p50"),
+            Figure("-p99", "us", half_round_trip(0.99), None, "p99"),
+        ],
+        test="send_latency", size=64, depth=4, iters=2000,
+    )
+    for kind in "write", "read":
+        yield Measurement(
+            f"M2-{kind}",
+            f"4 KiB {kind}",
+            [Figure("", "us", latency(0.5), None, "p50")],
+            test=f"{kind}_latency", size=4096, depth=1, iters=1000,
+        )
+    for kind in "write", "read":
+        yield Measurement(
+            f"M3-{kind}",
+            f"1 MiB {kind} stream, depth 16",
+            [Figure("", "MiB/s", throughput, (">=", 0.95))],
+            test=f"{kind}_stream", size=1 << 20, depth=16, iters=96,
+        )
+    for qps in 1, 2:
+        for chain in 1, 16:
+            yield Measurement(
+                f"M4-{qps}qp" + ("-chain" if chain > 1 else ""),
+                f"64 B send rate, depth 128, {qps} QP" + ("s" if qps > 1 else "")
+                + (f", chains of {chain}" if chain > 1 else ""),
+                [Figure("", "1/s", rate, (">=", 0.90))],
+                test="send_rate", size=64, depth=128, qps=qps, chain=chain, iters=8192,
+            )
+    for flight, iters in (1, 40), (16, 160):
+        yield Measurement(
+            f"M6-{flight}",
+            f"connect, accept, close; {flight} in flight",
+            [Figure("", "1/s", rate, (">=", 0.90))],
+            test="connect", depth=flight, iters=iters,
+        )
+    yield Measurement(
+        "M7",
+        "fast register and invalidate 64 pages",
+        [Figure("", "1/s", rate, None)],
+        test="register", size=64 * 4096, depth=4, iters=2000,
+    )
+
+
+def steal():
+    """Stolen and total time so far, in ticks."""
+    with open("/proc/stat") as stat:
+        ticks = [int(word) for word in stat.readline().split()[1:]]
+    return ticks[7] if len(ticks) > 7 else 0, sum(ticks[:8])
+
+
+def run_once(side, job):
+    words = " ".join(f"{key}={value}" for key, value in job.items())
+    with open(f"{DIR}/ctl", "w") as ctl:
+        ctl.write(f"run side={side} {words}")
+    with open(f"{DIR}/result") as result:
+        fields = dict(word.split("=") for word in result.read().split())
+    run = {key: int(fields[key]) for key in ("count", "elapsed_ns", "size")}
+    with open(f"{DIR}/samples") as samples:
+        run["samples"] = [int(line) for line in samples]
+    return run
+
+
+def interval(ratios):
+    rng = random.Random(1)
+    medians = sorted(
+        statistics.median(rng.choices(ratios, k=len(ratios))) for _ in range(RESAMPLES)
+    )
+    return medians[int(0.025 * RESAMPLES)], medians[int(0.975 * RESAMPLES)]
+
+
+def measure(measurement, pairs):
+    """Runs the pairs. Yields a line of the report for each figure."""
+    job = measurement.job
+    for side in "ours", "raw":
+        run_once(side, job)
+    values = [([], []) for _ in measurement.figures]
+    dropped = 0
+    for pair in range(pairs):
+        order = ("ours", "raw") if pair % 2 == 0 else ("raw", "ours")
+        stolen, total = steal()
+        runs = {side: run_once(side, job) for side in order}
+        stolen, total = (now - then for now, then in zip(steal(), (stolen, total)))
+        if total and stolen / total > MAX_STEAL:
+            dropped += 1
+            continue
+        for figure, (ours, raw) in zip(measurement.figures, values):
+            ours.append(figure.value(runs["ours"]))
+            raw.append(figure.value(runs["raw"]))
+    for figure, (ours, raw) in zip(measurement.figures, values):
+        if not ours:
+            raise RuntimeError(f"{measurement.ident}: every pair was dropped, {dropped} for stolen time")
+        ratios = [a / b for a, b in zip(ours, raw)]
+        lo, hi = interval(ratios)
+        yield figure, {
+            "id": measurement.ident + figure.suffix,
+            "what": measurement.what + (", " + figure.what if figure.what else ""),
+            "ours": round(statistics.median(ours), 3),
+            "raw": round(statistics.median(raw), 3),
+            "unit": figure.unit,
+            "ratio": round(statistics.median(ratios), 4),
+            "lo": round(lo, 4),
+            "hi": round(hi, 4),
+            "pairs": len(ratios),
+        }
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--out")
+    parser.add_argument("--pairs", type=int, default=16)
+    parser.add_argument("--quick", action="store_true", help="a quarter of the operations, 4 pairs")
+    parser.add_argument("ids", nargs="*")
+    args = parser.parse_args()
+    pairs = 4 if args.quick else args.pairs
+
+    report, failed = [], []
+    print(f"{'id':<12} {'what':<46} {'ours':>11} {'raw':>11} {'unit':<6} {'ratio':>6}  95 %          goal")
+    for measurement in measurements():
+        if args.ids and not any(measurement.ident.startswith(ident) for ident in args.ids):
+            continue
+        if args.quick:
+            chain = measurement.job.get("chain", 1)
+            measurement.job["iters"] = max(measurement.job["iters"] // 4 // chain, 1) * chain
+        try:
+            for figure, line in measure(measurement, pairs):
+                report.append(line)
+                met = figure.met(line["lo"], line["hi"])
+                goal = "" if met is None else f"{figure.goal[0]} {figure.goal[1]:.2f} {'met' if met else 'MISSED'}"
+                print(
+                    f"{line['id']:<12} {line['what']:<46} {line['ours']:>11.2f} {line['raw']:>11.2f} "
+                    f"{line['unit']:<6} {line['ratio']:>6.3f}  {line['lo']:.3f}-{line['hi']:.3f}  {goal}",
+                    flush=True,
+                )
+        except OSError as error:
+            failed.append(measurement.ident)
+            print(f"{measurement.ident:<12} {measurement.what:<46} failed: {error.strerror}", flush=True)
+    if args.out:
+        with open(args.out, "w") as out:
+            json.dump(report, out, indent=1)
+            out.write("\n")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
