@@ -165,7 +165,9 @@ impl<T> Notice<T> for Wait {
         if status == PENDING {
             slot.done.wait_for_completion();
             // SAFETY: The completion is over, and it alone writes here.
-            (status, object) = unsafe { (*slot.status.get(), (*slot.object.get()).cast()) };
+            status = unsafe { *slot.status.get() };
+            // SAFETY: As above.
+            object = unsafe { *slot.object.get() }.cast();
         }
         finish(created(status, object))
     }

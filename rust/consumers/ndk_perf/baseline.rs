@@ -14,9 +14,12 @@ use crate::{
         Test, //
     },
 };
-use core::net::{
-    IpAddr,
-    SocketAddr, //
+use core::{
+    ffi::c_void,
+    net::{
+        IpAddr,
+        SocketAddr, //
+    },
 };
 use kernel::{
     alloc::KVVec,
@@ -29,7 +32,7 @@ use kernel::{
 /// `struct perf_end`.
 #[repr(C)]
 struct RawEnd {
-    net: *mut bindings::net,
+    net: *mut c_void,
     address: *const bindings::sockaddr,
     sgl: *mut bindings::scatterlist,
     nents: u32,
@@ -79,7 +82,7 @@ pub(crate) fn run(job: &Job, a: Place, b: Place) -> Result<Outcome> {
     let end = |place: &Place, address: &RawAddr, buffer: &Buffer| {
         let (sgl, nents) = buffer.sgl();
         RawEnd {
-            net: place.net.as_ptr(),
+            net: place.net.as_ptr().cast(),
             address: address.as_ptr(),
             sgl,
             nents,

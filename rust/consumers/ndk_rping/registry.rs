@@ -222,14 +222,14 @@ impl Registry {
     /// Ends a server and its sessions, or one session, or all. Returns when they are gone.
     pub(crate) fn stop(&self, id: Option<u32>) -> Result {
         let concerns =
-            |session: &Session| id.map_or(true, |id| session.id() == id || session.server() == id);
+            |session: &Session| id.is_none_or(|id| session.id() == id || session.server() == id);
         let mut found = id.is_none();
         loop {
             let mut inner = self.inner.lock();
             let Some(at) = inner
                 .servers
                 .iter()
-                .position(|open| id.map_or(true, |id| open.server.id == id))
+                .position(|open| id.is_none_or(|id| open.server.id == id))
             else {
                 break;
             };
