@@ -51,7 +51,8 @@ struct ndk_open_params {
  * @device: name of the RDMA device
  * @port: its port, from 1
  * @ifindex: network interface behind it, in the namespace @net
- * @net: namespace of that interface; valid during the callback only
+ * @net: namespace of that interface, valid during the callback only; NULL when
+ *	the interface has gone
  */
 struct ndk_adapter_desc {
 	char device[64];

@@ -6,7 +6,11 @@
 //! the provider from it, up to closing the object at hand.
 
 use crate::{
-    ctx::Softirq,
+    adapter::Port,
+    ctx::{
+        MaySleep,
+        Softirq, //
+    },
     ffi,
     state::status::Status,
     status::{
@@ -14,7 +18,13 @@ use crate::{
         Result, //
     },
 };
-use core::ffi::c_void;
+use core::{
+    ffi::c_void,
+    ptr::{
+        self,
+        NonNull, //
+    },
+};
 
 macro_rules! callbacks {
     ($(
@@ -84,7 +94,7 @@ impl CreateCompletion {
     pub(crate) fn call(self, ctx: &Softirq, result: Result<*mut ffi::ndk_object_header>) {
         match result {
             Ok(object) => self.invoke(ctx, 0, object),
-            Err(status) => self.invoke(ctx, status::to_errno(status), core::ptr::null_mut()),
+            Err(status) => self.invoke(ctx, status::to_errno(status), ptr::null_mut()),
         }
     }
 }
@@ -133,5 +143,63 @@ impl DisconnectEvent {
             Self::Plain(event) => event.invoke(ctx),
             Self::Ex(event) => event.invoke(ctx, reason),
         }
+    }
+}
+
+/// The functions of a client of the adapters. Unlike all others they are called in process context.
+pub(crate) struct ClientCalls(NonNull<ffi::ndk_client>);
+
+// SAFETY: The structure is the consumer's, which lets the provider read it until it unregisters; its functions are called in
+// any thread.
+unsafe impl Send for ClientCalls {}
+
+// SAFETY: As above.
+unsafe impl Sync for ClientCalls {}
+
+impl ClientCalls {
+    /// Takes what the consumer registers.
+    ///
+    /// # Safety
+    ///
+    /// `client` is valid, and its functions may be called, until the value is dropped.
+    pub(crate) unsafe fn new(client: NonNull<ffi::ndk_client>) -> Self {
+        Self(client)
+    }
+
+    /// Tells that an adapter has come.
+    pub(crate) fn add(&self, port: &Port, ctx: &MaySleep) {
+        // SAFETY: By the requirements of `new`.
+        let function = unsafe { (*self.0.as_ptr()).add };
+        self.call(function, port, ctx);
+    }
+
+    /// Tells that an adapter has gone.
+    pub(crate) fn remove(&self, port: &Port, ctx: &MaySleep) {
+        // SAFETY: By the requirements of `new`.
+        let function = unsafe { (*self.0.as_ptr()).remove };
+        self.call(function, port, ctx);
+    }
+
+    fn call(
+        &self,
+        function: Option<unsafe extern "C" fn(*mut ffi::ndk_client, *const ffi::ndk_adapter_desc)>,
+        port: &Port,
+        ctx: &MaySleep,
+    ) {
+        let Some(function) = function else {
+            return;
+        };
+        // None when the interface has gone.
+        let net = port.net(ctx).ok();
+        let (name, ifindex) = port.listed_as();
+        let desc = ffi::ndk_adapter_desc {
+            // CAST: Bytes as C has them.
+            device: name.map(|byte| byte as _),
+            port: port.number(),
+            ifindex,
+            net: net.as_ref().map_or(ptr::null_mut(), |net| net.as_raw()),
+        };
+        // SAFETY: By the requirements of `new`; `desc` and the namespace stay during the call.
+        unsafe { function(self.0.as_ptr(), &raw const desc) };
     }
 }

@@ -64,6 +64,7 @@ use crate::{
     },
     state::{
         arm::ArmType,
+        limits,
         status::Status, //
     },
     status::{
@@ -128,7 +129,7 @@ unsafe fn slice_of<'a, T>(ptr: *const T, len: u32) -> Result<&'a [T]> {
 /// `ptr` is null or readable for `len` bytes.
 unsafe fn address_of(ptr: *const ffi::sockaddr, len: u32) -> Result<SocketAddr> {
     // SAFETY: By this function's requirements.
-    Ok(unsafe { SocketAddr::from_raw(ptr, len) }?)
+    Ok(unsafe { SocketAddr::from_raw(ptr, len as usize) }?)
 }
 
 /// Writes an address out, by the rule of the Get…Address functions: when it does not fit, the size is told and the
@@ -143,17 +144,24 @@ unsafe fn put_address(
     len: *mut u32,
 ) -> Result {
     let address = address?;
-    let bytes = address.as_bytes();
     if len.is_null() {
         return Err(Status::InvalidParameter);
     }
     // SAFETY: By this function's requirements.
-    let room = unsafe { len.replace(bytes.len() as u32) };
-    if (room as usize) < bytes.len() || ptr.is_null() {
-        return Err(Status::BufferTooSmall);
+    let room = unsafe { *len };
+    let room = if ptr.is_null() { 0 } else { room as usize };
+    let answer = limits::address(room, address.len());
+    // SAFETY: As above. CAST: An address is short.
+    unsafe { len.write(answer.size as u32) };
+    if answer.status != Status::Success {
+        return Err(answer.status);
     }
-    // SAFETY: There is room for them, by the check above.
-    unsafe { ptr.cast::<u8>().copy_from_nonoverlapping(bytes.as_ptr(), bytes.len()) };
+    let storage = address.to_storage();
+    // SAFETY: There is room for them, as was just checked.
+    unsafe {
+        ptr.cast::<u8>()
+            .copy_from_nonoverlapping((&raw const storage).cast(), answer.copy)
+    };
     Ok(())
 }
 

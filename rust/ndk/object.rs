@@ -297,6 +297,9 @@ enum Step<W, D, R> {
     Over,
 }
 
+// Nothing in it is pinned: the closures are moved out to be called.
+impl<W, D, R> Unpin for Step<W, D, R> {}
+
 impl<W, D, R> Deferred<W, D, R> {
     fn take(&self) -> Step<W, D, R> {
         core::mem::replace(&mut *self.step.lock(), Step::Over)

@@ -18,12 +18,14 @@ use core::{
 };
 use kernel::{
     c_str,
-    prelude::*, //
+    prelude::*,
+    sync::Arc, //
 };
 
 struct Queues {
-    // Dropped first: its items hand over to the other queue.
-    sleep: SleepQueue,
+    // Dropped first: its items hand over to the other queue. Ids of the connection manager have a count as well, and are
+    // gone with the devices before.
+    sleep: Arc<SleepQueue>,
     softirq: BhQueue,
 }
 
@@ -41,7 +43,7 @@ impl Owner {
     pub(crate) fn new() -> Result<Self> {
         let mut queues = KBox::new(
             Queues {
-                sleep: SleepQueue::new(c_str!("ndk"))?,
+                sleep: Arc::new(SleepQueue::new(c_str!("ndk"))?, GFP_KERNEL)?,
                 softirq: BhQueue::new(c_str!("ndk_bh"))?,
             },
             GFP_KERNEL,
@@ -59,7 +61,7 @@ fn queues() -> &'static Queues {
 }
 
 /// The queue whose items sleep.
-pub(crate) fn sleep() -> &'static SleepQueue {
+pub(crate) fn sleep() -> &'static Arc<SleepQueue> {
     &queues().sleep
 }
 

@@ -14,7 +14,7 @@ use kernel::{
 };
 
 /// How a call of the provider ends.
-pub(crate) type Result<T = ()> = core::result::Result<T, Status>;
+pub(crate) type Result<T = (), E = Status> = core::result::Result<T, E>;
 
 /// What pending calls return.
 pub(crate) const PENDING: i32 = -Status::Pending.errno();
@@ -49,20 +49,9 @@ impl From<AllocError> for Status {
 /// What an error of the RDMA core means, where the caller knows no better.
 impl From<Error> for Status {
     fn from(error: Error) -> Self {
-        match error {
-            e if e == code::ENOMEM || e == code::EAGAIN || e == code::ENOSPC => {
-                Status::InsufficientResources
-            }
-            e if e == code::ENODEV => Status::DeviceRemoved,
-            e if e == code::EINVAL => Status::InvalidParameter,
-            e if e == code::EADDRINUSE => Status::SharingViolation,
-            e if e == code::EADDRNOTAVAIL => Status::InvalidAddress,
-            e if e == code::ENETUNREACH => Status::NetworkUnreachable,
-            e if e == code::EHOSTUNREACH => Status::HostUnreachable,
-            e if e == code::ETIMEDOUT => Status::IoTimeout,
-            e if e == code::ECONNREFUSED => Status::ConnectionRefused,
-            e if e == code::EOPNOTSUPP => Status::NotSupported,
-            _ => Status::InternalError,
+        if error == code::EAGAIN || error == code::ENOSPC {
+            return Status::InsufficientResources;
         }
+        Status::from_errno(error.to_errno().saturating_neg()).unwrap_or(Status::InternalError)
     }
 }

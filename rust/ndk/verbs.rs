@@ -24,3 +24,7 @@ pub(crate) mod pd;
 pub(crate) mod qp;
 pub(crate) mod srq;
 pub(crate) mod wr;
+pub(crate) mod handle;
+pub(crate) mod inline;
+pub(crate) mod sg;
+pub(crate) mod work;

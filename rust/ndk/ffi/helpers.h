@@ -100,6 +100,7 @@ bool ndk_helper_in_softirq(void);
 bool ndk_helper_in_sleepable(void);
 unsigned int ndk_helper_memalloc_noio_save(void);
 void ndk_helper_memalloc_noio_restore(unsigned int flags);
+void ndk_helper_synchronize_rcu_expedited(void);
 void ndk_helper_local_bh_disable(void);
 void ndk_helper_local_bh_enable(void);
 unsigned long ndk_helper_spin_lock_irqsave(spinlock_t *lock);

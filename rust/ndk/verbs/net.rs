@@ -190,3 +190,9 @@ impl NetDev {
         Ok(addrs)
     }
 }
+
+/// A random number, to begin the search for a free port with. Any context.
+pub(crate) fn random_u16() -> u16 {
+    // SAFETY: Can be called from every context.
+    unsafe { kernel::bindings::get_random_u16() }
+}

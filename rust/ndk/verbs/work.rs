@@ -2,12 +2,13 @@
 
 //! Work queues: what the provider remembers of each posted request, and how a completion finds it.
 //!
-//! The work request id that goes through the device is the address of the request's [`Slot`], so a completion leads to its
-//! request without a look-up and without touching the QP, which may be gone by then. That makes one rule: a [`WorkQueue`]
-//! stays until the CQ holds no completion of it any more. [`crate::qp`] takes them out before it lets go.
+//! The work request id that goes through the device is the address of the request's [`Slot`], so a
+//! completion leads to its request without a look-up and without touching the QP, which may be gone
+//! by then. That makes one rule: a [`WorkQueue`] stays until the CQ holds no completion of it any
+//! more. [`crate::qp`] takes them out before it lets go.
 //!
-//! No lock: a queue has one poster (the consumer serializes posts) and one poller (it serializes polls, and the provider's
-//! own polls are exclusive with them, see [`crate::cq`]).
+//! No lock: a queue has one poster (the consumer serializes posts) and one poller (it serializes
+//! polls, and the provider's own polls are exclusive with them, see [`crate::cq`]).
 
 use crate::{
     ffi,
@@ -45,8 +46,12 @@ use kernel::{
 
 /// Who wants to know that a completion shows the connection broken.
 pub(crate) trait FaultSink: Send + Sync {
-    /// The connection broke. Any context, under RCU; records and kicks only.
-    fn connection_fault(&self);
+    /// The connection broke. Any context; records and kicks only.
+    fn connection_fault(self: Arc<Self>);
+
+    /// The peer's first message overtook its word that the connection stands. Any context; records
+    /// and kicks only.
+    fn message_before_establishment(self: Arc<Self>);
 }
 
 /// What a posted request is, as far as its completion must know.
@@ -55,17 +60,11 @@ pub(crate) struct Tag(u32);
 
 impl Tag {
     const SILENT: u32 = 1 << 16;
-    const FIRST: u32 = 1 << 17;
-    const SENTINEL: u32 = 1 << 18;
+    const SENTINEL: u32 = 1 << 17;
 
     /// A request of type `operation` (an `enum ndk_operation_type`).
     pub(crate) const fn new(operation: u32, silent: bool) -> Self {
         Self(operation | if silent { Self::SILENT } else { 0 })
-    }
-
-    /// The first of the two parts of such a request.
-    pub(crate) const fn first_of(operation: u32) -> Self {
-        Self(operation | Self::FIRST)
     }
 
     /// The provider's own last request.
@@ -76,8 +75,6 @@ impl Tag {
     fn request(self) -> Request {
         if self.0 & Self::SENTINEL != 0 {
             Request::Sentinel
-        } else if self.0 & Self::FIRST != 0 {
-            Request::First
         } else {
             Request::Last {
                 silent: self.0 & Self::SILENT != 0,
@@ -92,7 +89,8 @@ impl Tag {
 
 /// A place for one posted request.
 ///
-/// The poster writes it before it publishes the request, the poller reads it after; relaxed accesses will do.
+/// The poster writes it before it publishes the request, the poller reads it after; relaxed
+/// accesses will do.
 struct Slot {
     queue: *const WorkQueue,
     context: Atomic<usize>,
@@ -152,14 +150,14 @@ impl WorkQueue {
         Ok(this.into())
     }
 
-    /// Takes a place for one request, or two for one in two parts.
+    /// Takes a place for one request.
     ///
     /// # Errors
     ///
     /// `NoMoreEntries` when the queue is full.
     #[inline]
-    pub(crate) fn reserve(&self, slots: u32, silent: bool) -> Result<Reservation> {
-        self.ring.reserve(slots, silent)
+    pub(crate) fn reserve(&self, silent: bool) -> Result<Reservation> {
+        self.ring.reserve(silent)
     }
 
     /// Takes the place kept for the sentinel.
@@ -167,17 +165,18 @@ impl WorkQueue {
         self.ring.reserve_sentinel()
     }
 
-    /// Writes down the request at `index`, and returns its work request id.
+    /// Writes down the request at `index`, and returns its work request id and its place in the queue.
     #[inline]
-    pub(crate) fn fill(&self, index: u32, tag: Tag, context: *mut c_void) -> u64 {
+    pub(crate) fn fill(&self, index: u32, tag: Tag, context: *mut c_void) -> (u64, usize) {
+        let place = (index & self.ring.mask()) as usize;
         // In bounds by the type invariant: the mask is the number of slots less one.
-        let Some(slot) = self.slots.get((index & self.ring.mask()) as usize) else {
-            return 0;
+        let Some(slot) = self.slots.get(place) else {
+            return (0, place);
         };
         slot.context.store(context.expose_provenance(), Relaxed);
         slot.index.store(index, Relaxed);
         slot.tag.store(tag.0, Relaxed);
-        (&raw const *slot).expose_provenance() as u64
+        ((&raw const *slot).expose_provenance() as u64, place)
     }
 
     /// Makes what was filled visible to the poller; before the device gets it.
@@ -207,7 +206,8 @@ impl WorkQueue {
         self.ring.in_flight() > self.ring.slots() / 2
     }
 
-    /// The completions of requests for which the device will bring none, in order: all that is in flight.
+    /// The completions of requests for which the device will bring none, in order: all that is in
+    /// flight.
     ///
     /// Only once the QP is destroyed and its completions are taken out of the CQ.
     pub(crate) fn abandon(&self, mut report: impl FnMut(Completed)) {
@@ -258,15 +258,17 @@ pub(crate) struct Completed {
     pub(crate) token: u32,
 }
 
-/// Takes a completion from the device to the request that it ends. `None` when the consumer is not to see it.
+/// Takes a completion from the device to the request that it ends. `None` when the consumer is not
+/// to see it.
 ///
 /// # Safety
 ///
-/// `wc` was polled by the caller, who excludes other polls of its CQ, from a CQ on which only requests of living
-/// [`WorkQueue`]s were posted.
+/// `wc` was polled by the caller, who excludes other polls of its CQ, from a CQ on which only
+/// requests of living [`WorkQueue`]s were posted.
 #[inline]
 pub(crate) unsafe fn retire(wc: &Wc) -> Option<Completed> {
-    // SAFETY: The id is the address of a slot of a queue that is alive, by the requirements of this function.
+    // SAFETY: The id is the address of a slot of a queue that is alive, by the requirements of this
+    // function.
     let slot = unsafe { &*core::ptr::with_exposed_provenance::<Slot>(wc.wr_id() as usize) };
     // SAFETY: By the type invariant of `WorkQueue`, which is alive.
     let queue = unsafe { &*slot.queue };
@@ -292,7 +294,8 @@ pub(crate) unsafe fn retire(wc: &Wc) -> Option<Completed> {
     Some(completed)
 }
 
-/// The status of a failed completion (NDKPI documents cancellation; the others are those of its user-mode sibling).
+/// The status of a failed completion (NDKPI documents cancellation; the others are those of its
+/// user-mode sibling).
 fn failure(status: WcStatus, receive: bool) -> Status {
     match status {
         WcStatus::Flushed => Status::Cancelled,
@@ -314,7 +317,8 @@ fn failure(status: WcStatus, receive: bool) -> Status {
 pub(crate) struct FaultLine {
     #[pin]
     sink: IrqSpinLock<Option<Arc<dyn FaultSink>>>,
-    /// The consumer or the provider flushes the QP itself: its flushed requests say nothing of the peer.
+    /// The consumer or the provider flushes the QP itself: its flushed requests say nothing of the
+    /// peer.
     flushed: Atomic<u32>,
 }
 
@@ -344,9 +348,22 @@ impl FaultLine {
         if status == WcStatus::Flushed && self.flushed.load(Relaxed) != 0 {
             return;
         }
+        self.broken();
+    }
+
+    /// The connection is broken, by whatever was seen. Any context.
+    pub(crate) fn broken(&self) {
         let sink = self.sink.lock().clone();
         if let Some(sink) = sink {
             sink.connection_fault();
+        }
+    }
+
+    /// A message came before the connection was established. Any context.
+    pub(crate) fn message_came_first(&self) {
+        let sink = self.sink.lock().clone();
+        if let Some(sink) = sink {
+            sink.message_before_establishment();
         }
     }
 }

@@ -1,0 +1,454 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! Adapters: one per port of an RDMA device, opened any number of times.
+//!
+//! A [`Port`] is what all instances of an adapter share; an [`Adapter`] is one instance, the root of all objects made from
+//! it. The ports there are come and go with the devices ([`Provider`]).
+
+use crate::{
+    clients,
+    ctx::MaySleep,
+    dispatch,
+    endpoint,
+    ffi,
+    object::{
+        object,
+        Core,
+        Object,
+        CLOSED,
+        TEARDOWN, //
+    },
+    registry::Registry,
+    state::{
+        limits::{
+            self,
+            Version, //
+        },
+        status::Status, //
+    },
+    status::Result,
+    verbs::{
+        addr::{
+            IpAddr,
+            SocketAddr, //
+        },
+        device::{
+            Client,
+            Device,
+            DeviceRef,
+            Protocol, //
+        },
+        net::NetNs, //
+    },
+};
+use core::mem::{
+    offset_of,
+    size_of, //
+};
+use kernel::{
+    page::PAGE_SIZE,
+    prelude::*,
+    str::CStr,
+    sync::Arc,
+    types::Opaque,
+    workqueue::{
+        new_work,
+        Work, //
+    },
+};
+
+/// The versions spoken, the highest of each major number.
+const VERSIONS: [Version; 2] = [
+    Version { major: 1, minor: 2 },
+    Version { major: 2, minor: 1 },
+];
+
+/// Bytes of inline data that a QP can be made for. Where the device has no inline of its own the QP copies them into slots.
+pub(crate) const MAX_INLINE: u32 = 256;
+
+/// Room in a CQ on the device for completions of the provider's own, beside the consumer's depth.
+pub(crate) const CQ_RESERVE: u32 = 256;
+
+/// Pages of a fast registration of which most can be had: no adapter known here gains from less or loses with more.
+const FRMR_PAGES: u32 = 16;
+
+/// From here on a read or write beats a send into posted buffers.
+const LARGE_REQUEST: u32 = 64 * 1024;
+
+/// What rdma_cm leaves of the private data of a connect on InfiniBand and RoCE: 92 bytes less its own header of 36.
+const IB_CALLER_DATA: u32 = 56;
+
+/// The smaller of what an accept (196) and a reject (148) carry on InfiniBand and RoCE.
+const IB_CALLEE_DATA: u32 = 148;
+
+/// Private data on iWARP, limited by the one byte in which rdma_cm keeps its length.
+const IWARP_DATA: u32 = 255;
+
+/// A port of a device, as all instances of its adapter see it.
+pub(crate) struct Port {
+    device: Arc<Device>,
+    number: u32,
+    protocol: Protocol,
+    info: ffi::ndk_adapter_info,
+    max_fast_reg_pages: u32,
+    /// Name of the device, terminated, and index of the interface as they were when the port came: what clients are told.
+    name: [u8; DEVICE_NAME],
+    ifindex: i32,
+    registry: Arc<Registry>,
+    endpoints: Arc<endpoint::Table>,
+}
+
+/// Room for the name of a device, with its terminator.
+pub(crate) const DEVICE_NAME: usize = ffi::IB_DEVICE_NAME_MAX as usize;
+
+impl Port {
+    fn new(device: &DeviceRef, number: u32, ctx: &MaySleep) -> Result<Arc<Self>, Error> {
+        let port = device.port(number)?;
+        let protocol = port.protocol();
+        // Without the memory management extensions there is no registration of kernel memory.
+        if protocol == Protocol::Other || !device.has_mem_mgt_ext() {
+            return Err(EOPNOTSUPP);
+        }
+        let attrs = device.attrs();
+        let pages = attrs.max_fast_reg_page_list_len;
+        let iwarp = protocol == Protocol::Iwarp;
+        let depth = attrs.max_qp_wr.saturating_sub(1);
+        let mut flags = ffi::NDK_ADAPTER_FLAG_LOOPBACK_CONNECTIONS;
+        if !iwarp {
+            flags |= ffi::NDK_ADAPTER_FLAG_RDMA_READ_SINK_NOT_REQUIRED;
+        }
+        if port.has_read_inv() {
+            flags |= ffi::NDK_ADAPTER_FLAG_RDMA_READ_LOCAL_INVALIDATE;
+        }
+        let read_limit = |value: u32| value.min(u32::from(u8::MAX));
+        let info = ffi::ndk_adapter_info {
+            vendor_id: attrs.vendor_id,
+            device_id: attrs.vendor_part_id,
+            // A buffer of that size may start and end within a page.
+            max_registration_size: (pages as usize).saturating_sub(1).saturating_mul(PAGE_SIZE),
+            max_window_size: 0,
+            frmr_page_count: FRMR_PAGES.min(pages),
+            max_initiator_request_sge: attrs.max_send_sge,
+            max_receive_request_sge: attrs.max_recv_sge,
+            max_read_request_sge: attrs.max_sge_rd.min(attrs.max_send_sge),
+            max_transfer_length: port.attr(ctx)?.max_msg_size,
+            max_inline_data_size: MAX_INLINE,
+            max_inbound_read_limit: read_limit(attrs.max_qp_rd_atom),
+            max_outbound_read_limit: read_limit(attrs.max_qp_init_rd_atom),
+            max_receive_queue_depth: depth,
+            max_initiator_queue_depth: depth,
+            max_srq_depth: 0,
+            max_cq_depth: attrs.max_cqe.saturating_sub(CQ_RESERVE),
+            large_request_threshold: LARGE_REQUEST,
+            max_caller_data: if iwarp { IWARP_DATA } else { IB_CALLER_DATA },
+            max_callee_data: if iwarp { IWARP_DATA } else { IB_CALLEE_DATA },
+            adapter_flags: flags,
+            rdma_technology: match protocol {
+                Protocol::Iwarp => ffi::ndk_rdma_technology_NDK_RDMA_IWARP,
+                Protocol::Infiniband => ffi::ndk_rdma_technology_NDK_RDMA_INFINIBAND,
+                Protocol::RoceV1 => ffi::ndk_rdma_technology_NDK_RDMA_ROCE,
+                Protocol::RoceV2 => ffi::ndk_rdma_technology_NDK_RDMA_ROCE_V2,
+                Protocol::Other => ffi::ndk_rdma_technology_NDK_RDMA_UNDEFINED,
+            },
+            ..ffi::ndk_adapter_info::default()
+        };
+        let mut name = [0; DEVICE_NAME];
+        device.with_name(|text| {
+            for (to, from) in name.iter_mut().zip(text.to_bytes()) {
+                *to = *from;
+            }
+        });
+        Ok(Arc::new(
+            Self {
+                device: device.device().clone(),
+                number,
+                protocol,
+                info,
+                max_fast_reg_pages: pages,
+                name,
+                ifindex: port.netdev(ctx).map_or(0, |netdev| netdev.ifindex()),
+                registry: Arc::pin_init(Registry::new(), GFP_KERNEL)?,
+                endpoints: Arc::pin_init(endpoint::Table::new(), GFP_KERNEL)?,
+            },
+            GFP_KERNEL,
+        )?)
+    }
+
+    /// The device, for as long as its removal may wait.
+    pub(crate) fn enter(&self) -> Result<DeviceRef> {
+        Ok(self.device.try_enter()?)
+    }
+
+    /// Whether the device is being removed.
+    pub(crate) fn is_gone(&self) -> bool {
+        self.device.is_gone()
+    }
+
+    /// Number of the port on its device, from 1.
+    pub(crate) fn number(&self) -> u32 {
+        self.number
+    }
+
+    /// What the port speaks.
+    pub(crate) fn protocol(&self) -> Protocol {
+        self.protocol
+    }
+
+    /// Whether it is an iWARP port, where connecting has no third message.
+    pub(crate) fn is_iwarp(&self) -> bool {
+        self.protocol == Protocol::Iwarp
+    }
+
+    /// The limits. The version in it is that of no instance.
+    pub(crate) fn limits(&self) -> &ffi::ndk_adapter_info {
+        &self.info
+    }
+
+    /// Pages of one fast registration, at most.
+    pub(crate) fn max_fast_reg_pages(&self) -> u32 {
+        self.max_fast_reg_pages
+    }
+
+    /// What lives on the port.
+    pub(crate) fn registry(&self) -> &Arc<Registry> {
+        &self.registry
+    }
+
+    /// The local addresses in use.
+    pub(crate) fn endpoints(&self) -> &Arc<endpoint::Table> {
+        &self.endpoints
+    }
+
+    /// Whether connections of this port can have this local address. Sleeps.
+    pub(crate) fn owns_address(&self, address: &SocketAddr, ctx: &MaySleep) -> Result<bool> {
+        self.owns_ip(&address.ip(), ctx)
+    }
+
+    fn owns_ip(&self, ip: &IpAddr, ctx: &MaySleep) -> Result<bool> {
+        let device = self.enter()?;
+        Ok(device.port(self.number)?.has_addr(ip, ctx)?)
+    }
+
+    /// The network namespace of the port: that of its interface. RDMA's shared mode keeps all devices in the initial
+    /// namespace, whatever namespace their interfaces are in. Sleeps.
+    pub(crate) fn net(&self, ctx: &MaySleep) -> Result<NetNs> {
+        let device = self.enter()?;
+        match device.port(self.number)?.netdev(ctx) {
+            Some(netdev) => netdev.net().ok_or(Status::DeviceRemoved),
+            None => Ok(NetNs::init()),
+        }
+    }
+
+    /// Name of the device, terminated, and index of the interface as they were when the port came.
+    pub(crate) fn listed_as(&self) -> (&[u8; DEVICE_NAME], i32) {
+        (&self.name, self.ifindex)
+    }
+
+    /// Calls `f` with device name and interface index as they are now. Sleeps.
+    pub(crate) fn with_names<R>(&self, ctx: &MaySleep, f: impl FnOnce(&CStr, i32) -> R) -> Result<R> {
+        let device = self.enter()?;
+        let ifindex = device
+            .port(self.number)?
+            .netdev(ctx)
+            .map_or(0, |netdev| netdev.ifindex());
+        Ok(device.with_name(|name| f(name, ifindex)))
+    }
+
+    /// Whether the port can carry data now. Sleeps.
+    fn is_active(&self, ctx: &MaySleep) -> Result<bool> {
+        let device = self.enter()?;
+        Ok(device.port(self.number)?.attr(ctx)?.active)
+    }
+}
+
+/// The provider as a client of the RDMA core: it makes the ports of a device known, and takes them away.
+pub(crate) struct Provider;
+
+impl Client for Provider {
+    type Data = KVec<Arc<Port>>;
+
+    fn add(device: &Arc<Device>, ctx: &MaySleep) -> Result<Self::Data, Error> {
+        let device = device.try_enter()?;
+        let mut ports = KVec::new();
+        for number in device.ports() {
+            if let Ok(port) = Port::new(&device, number, ctx) {
+                ports.push(port, GFP_KERNEL)?;
+            }
+        }
+        if ports.is_empty() {
+            return Err(EOPNOTSUPP);
+        }
+        for (count, port) in ports.iter().enumerate() {
+            if let Err(error) = clients::arrived(port) {
+                for port in ports.iter().take(count) {
+                    clients::left(port);
+                }
+                return Err(error);
+            }
+        }
+        Ok(ports)
+    }
+
+    fn remove(ports: Self::Data, ctx: &MaySleep) {
+        for port in ports.iter() {
+            clients::left(port);
+            port.registry.revoke_all(ctx);
+        }
+    }
+}
+
+/// Which adapter to open.
+pub(crate) enum Selector<'a> {
+    /// By name of the RDMA device and port, 0 for the first.
+    Device(&'a CStr, u32),
+    /// By index of its network interface.
+    Interface(i32),
+    /// By an IP address of it.
+    Address(SocketAddr),
+}
+
+impl Selector<'_> {
+    /// Whether it means this port, in that namespace. A port that is going away is meant by nobody.
+    fn matches(&self, port: &Port, net: &NetNs, ctx: &MaySleep) -> bool {
+        let Ok(port_net) = port.net(ctx) else {
+            return false;
+        };
+        if port_net != *net {
+            return false;
+        }
+        match self {
+            Self::Device(name, number) => {
+                (*number == 0 || *number == port.number)
+                    && port
+                        .with_names(ctx, |device, _| device == *name)
+                        .unwrap_or(false)
+            }
+            Self::Interface(index) => port
+                .with_names(ctx, |_, ifindex| ifindex == *index)
+                .unwrap_or(false),
+            Self::Address(address) => port.owns_address(address, ctx).unwrap_or(false),
+        }
+    }
+}
+
+/// One instance of an adapter.
+#[pin_data]
+#[repr(C)]
+pub(crate) struct Adapter {
+    shell: Opaque<ffi::ndk_adapter>,
+    #[pin]
+    core: Core,
+    #[pin]
+    teardown_work: Work<Adapter, TEARDOWN>,
+    #[pin]
+    closed_work: Work<Adapter, CLOSED>,
+    port: Arc<Port>,
+    version: ffi::ndk_version,
+}
+
+// SAFETY: The shell is the consumer's once it is handed out; all else is shared safely.
+unsafe impl Send for Adapter {}
+// SAFETY: As above.
+unsafe impl Sync for Adapter {}
+
+object!(Adapter);
+
+impl Object for Adapter {
+    type Shell = ffi::ndk_adapter;
+
+    fn shell(&self) -> *mut Self::Shell {
+        self.shell.get()
+    }
+
+    fn core(&self) -> &Core {
+        &self.core
+    }
+}
+
+impl Adapter {
+    /// What instances of the adapter share.
+    pub(crate) fn port(&self) -> &Arc<Port> {
+        &self.port
+    }
+
+    /// The version in force.
+    pub(crate) fn version(&self) -> ffi::ndk_version {
+        self.version
+    }
+
+    /// The limits, with the version of this instance.
+    ///
+    /// # Errors
+    ///
+    /// `DeviceRemoved`.
+    pub(crate) fn info(&self) -> Result<ffi::ndk_adapter_info> {
+        if self.port.is_gone() {
+            return Err(Status::DeviceRemoved);
+        }
+        Ok(ffi::ndk_adapter_info {
+            version: self.version,
+            ..self.port.info
+        })
+    }
+}
+
+/// How many bytes of the limits a buffer of `room` bytes gets, or how many it would need.
+///
+/// The technology came last: a caller built before it gets the structure without.
+pub(crate) fn info_fits(room: usize) -> (Result, usize) {
+    let answer = limits::adapter_info(
+        room != 0,
+        room,
+        offset_of!(ffi::ndk_adapter_info, rdma_technology),
+        size_of::<ffi::ndk_adapter_info>(),
+    );
+    match answer.status {
+        Status::Success => (Ok(()), answer.copy),
+        status => (Err(status), answer.size),
+    }
+}
+
+/// Opens an instance. Sleeps.
+///
+/// # Errors
+///
+/// `BadVersion`, `DeviceRemoved` where there is no such adapter, `AdapterNotReady`, `InsufficientResources`.
+pub(crate) fn open(
+    net: &NetNs,
+    version: ffi::ndk_version,
+    selector: &Selector<'_>,
+    ctx: &MaySleep,
+) -> Result<Arc<Adapter>> {
+    let wanted = Version {
+        major: version.major,
+        minor: version.minor,
+    };
+    // NDKPI: the major number must match; the minor one is the least that will do, and the answer is the highest.
+    let version = VERSIONS
+        .iter()
+        .find_map(|spoken| limits::negotiate(wanted, *spoken).ok())
+        .ok_or(Status::BadVersion)?;
+    let version = ffi::ndk_version {
+        major: version.major,
+        minor: version.minor,
+    };
+    let port = clients::find(|port| selector.matches(port, net, ctx))?;
+    if !port.is_active(ctx)? {
+        return Err(Status::AdapterNotReady);
+    }
+    let adapter = Arc::pin_init(
+        pin_init!(Adapter {
+            shell: Opaque::new(ffi::ndk_adapter {
+                header: dispatch::header(version, ffi::ndk_object_type_NDK_OBJECT_ADAPTER),
+                dispatch: &raw const dispatch::ADAPTER,
+            }),
+            core <- Core::new(),
+            teardown_work <- new_work!("Adapter::teardown_work"),
+            closed_work <- new_work!("Adapter::closed_work"),
+            port,
+            version,
+        }),
+        GFP_KERNEL,
+    )?;
+    Ok(adapter)
+}

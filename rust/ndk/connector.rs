@@ -1,0 +1,799 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! Connectors: establishment, the connected phase, teardown.
+//!
+//! # Parts
+//!
+//! What happens is decided by the machine in `state/connector.rs`. Whoever has something to tell it, a call of the consumer,
+//! the connection manager, the QP or a timer, does so under a spinlock in whatever context it is, and queues the effects. One
+//! work item does them in order, in process context ([`work`]). A second one calls the consumer, in softirq ([`notice`]). What
+//! comes from outside is in [`events`].
+//!
+//! # Locks
+//!
+//! `lower`, the worker's, comes before the handler lock of the connector's id, and that before `inner`. So a handler of the
+//! connection manager takes `inner` alone, and never waits.
+//!
+//! # Memory
+//!
+//! What a request needs is had when it is called, or it fails there. Later only the id has to be made, before the connector
+//! has a peer.
+//!
+//! # References
+//!
+//! An open connector and what reports to it hold each other: id, QP, registry, pending request. The close cuts all of that
+//! (DestroyId and EndClose of the machine, [`Connector::teardown`]), and the antecedents go with the memory.
+
+use crate::{
+    adapter::{
+        Adapter,
+        Port, //
+    },
+    callback::{
+        ConnectEvent,
+        DisconnectEvent,
+        RequestCompletion, //
+    },
+    ctx::MaySleep,
+    dispatch,
+    endpoint::Endpoint,
+    ffi,
+    listener::Listener,
+    object::{
+        self,
+        object,
+        Core,
+        Held,
+        Object,
+        CLOSED,
+        TEARDOWN, //
+    },
+    qp::{
+        Claim,
+        Qp, //
+    },
+    queues,
+    registry::{
+        Lower,
+        Rank,
+        Registered, //
+    },
+    state::{
+        connector::{
+            Call,
+            Connector as Machine,
+            Effect,
+            List,
+            Report,
+            State,
+            MAX_WAITING, //
+        },
+        effects::Todo,
+        limits,
+        status::Status, //
+    },
+    status::Result,
+    sync::{
+        bh_work,
+        new_irq_spinlock,
+        sleep_work,
+        IrqSpinLock, //
+    },
+    verbs::{
+        addr::SocketAddr,
+        cm_id::{
+            CmId,
+            ConnData,
+            Incoming, //
+        },
+        work::FaultSink, //
+    },
+};
+use kernel::{
+    alloc::Flags,
+    prelude::*,
+    sync::{
+        new_mutex,
+        Arc,
+        Mutex, //
+    },
+    types::Opaque,
+    workqueue::{
+        new_delayed_work,
+        new_work,
+        DelayedWork,
+        Work, //
+    },
+};
+
+mod events;
+mod notice;
+mod work;
+
+use self::{
+    events::Attempt,
+    notice::Arrival,
+    work::Alarm, //
+};
+
+/// Work item that does the effects.
+const RUN: u64 = 2;
+
+/// Work item that calls the consumer.
+const NOTIFY: u64 = 3;
+
+/// Work item of the timer.
+const TIMER: u64 = 4;
+
+/// Private data of a message, as long as any transport has it.
+const MAX_PRIVATE_DATA: usize = u8::MAX as usize;
+
+/// Read limits as a consumer gives and gets them.
+#[derive(Clone, Copy)]
+pub(crate) struct ReadLimits {
+    /// Reads of the peer at a time.
+    pub(crate) inbound: u32,
+    /// Reads of ours at a time.
+    pub(crate) outbound: u32,
+}
+
+/// Private data of one message.
+#[derive(Clone, Copy)]
+struct PrivateData {
+    bytes: [u8; MAX_PRIVATE_DATA],
+    len: usize,
+}
+
+impl PrivateData {
+    const NONE: Self = Self {
+        bytes: [0; MAX_PRIVATE_DATA],
+        len: 0,
+    };
+
+    /// What a consumer gives, at most `max` bytes.
+    fn checked(data: &[u8], max: u32) -> Result<Self> {
+        limits::check_private_data(data.len(), max)?;
+        Ok(Self::copy(data))
+    }
+
+    fn copy(data: &[u8]) -> Self {
+        let mut copy = Self::NONE;
+        for (to, from) in copy.bytes.iter_mut().zip(data) {
+            *to = *from;
+            copy.len += 1;
+        }
+        copy
+    }
+
+    fn as_bytes(&self) -> &[u8] {
+        self.bytes.get(..self.len).unwrap_or(&[])
+    }
+}
+
+/// What the peer sent, and the read limits in force.
+pub(crate) struct ConnectionData {
+    /// The limits.
+    pub(crate) limits: ReadLimits,
+    private_data: PrivateData,
+}
+
+impl ConnectionData {
+    /// The private data. InfiniBand and RoCE fill it up with zeros to what the message can carry.
+    pub(crate) fn private_data(&self) -> &[u8] {
+        self.private_data.as_bytes()
+    }
+
+    /// How GetConnectionData answers a consumer with a buffer, or without one, of `room` bytes; and how many bytes it copies.
+    pub(crate) fn fits(&self, buffer: bool, room: u32) -> (Result, usize) {
+        let answer = limits::connection_data(buffer, room as usize, self.private_data.len);
+        (to_result(answer.status), answer.copy)
+    }
+}
+
+/// A request that pends.
+struct Request {
+    completion: RequestCompletion,
+    connector: Held<Connector>,
+}
+
+/// What every context may touch.
+struct Inner {
+    machine: Machine,
+    /// Effects that wait for the worker, with the attempt that they belong to.
+    todo: Todo<(u32, Effect), MAX_WAITING>,
+    /// The request that pends, until the worker completes it.
+    request: Option<Request>,
+    /// The completed request, until its consumer is called.
+    finished: Option<(Request, Result)>,
+    /// The consumer's event.
+    disconnect_event: Option<DisconnectEvent>,
+    /// The event has happened, and the consumer is to be called.
+    disconnected: Option<Held<Connector>>,
+    /// The connection came in, and the listener's consumer is to be called.
+    arrival: Option<Arrival>,
+    /// The id of a connection that came in, until the worker takes it over.
+    arrived: Option<CmId>,
+    /// A message has overtaken the peer's word that the connection stands.
+    message_first: bool,
+    /// The right to use the QP.
+    claim: Option<Claim>,
+    /// The QP as an antecedent. It stays, beyond the claim, until the close has returned.
+    qp: Option<Held<Qp>>,
+    endpoint: Option<Endpoint>,
+    local: Option<SocketAddr>,
+    peer: Option<SocketAddr>,
+    /// Our read limits as the consumer and the adapter have them, and then with the peer's.
+    limits: limits::ReadLimits,
+    /// What the next message to the peer carries.
+    ours: PrivateData,
+    /// What the peer sent.
+    theirs: PrivateData,
+    alarm: Option<Alarm>,
+    registered: Option<Registered>,
+}
+
+impl Inner {
+    fn new(machine: Machine) -> Self {
+        Self {
+            machine,
+            todo: Todo::new(),
+            request: None,
+            finished: None,
+            disconnect_event: None,
+            disconnected: None,
+            arrival: None,
+            arrived: None,
+            message_first: false,
+            claim: None,
+            qp: None,
+            endpoint: None,
+            local: None,
+            peer: None,
+            limits: limits::ReadLimits {
+                inbound: 0,
+                outbound: 0,
+            },
+            ours: PrivateData::NONE,
+            theirs: PrivateData::NONE,
+            alarm: None,
+            registered: None,
+        }
+    }
+
+    /// What `call` leads to, or why it is refused.
+    fn admit(&self, call: Call) -> Result<(Machine, List)> {
+        // To its consumer a request pends until its completion is called, though the machine is further already.
+        let pends = self.request.is_some() || self.finished.is_some();
+        match call {
+            Call::Connect if pends => Err(Status::ConnectionActive),
+            Call::CompleteConnect | Call::Accept | Call::Reject | Call::Disconnect if pends => {
+                Err(Status::ConnectionInvalid)
+            }
+            _ => self.machine.call(call),
+        }
+    }
+
+    /// Takes a step. Returns whether the worker has something to do.
+    fn apply(&mut self, (next, effects): (Machine, List)) -> bool {
+        self.machine = next;
+        for effect in effects {
+            let queued = self.todo.push((next.epoch(), effect));
+            kernel::warn_on!(!queued);
+        }
+        !self.todo.is_empty()
+    }
+
+    /// Tells the machine something about the attempt `epoch`. Returns whether the worker has something to do.
+    fn report(&mut self, epoch: u32, report: Report) -> bool {
+        self.apply(self.machine.report(epoch, report))
+    }
+
+    /// Takes what the peer said in an answer to `self.limits`.
+    fn take_data(&mut self, data: &ConnData<'_>) {
+        self.theirs = PrivateData::copy(data.private_data);
+        self.limits = self.limits.effective(peer_limits(data));
+    }
+}
+
+/// The peer's limits as the peer sees them.
+fn peer_limits(data: &ConnData<'_>) -> limits::ReadLimits {
+    limits::ReadLimits {
+        inbound: data.initiator_depth,
+        outbound: data.responder_resources,
+    }
+}
+
+/// A status as the result that it is.
+fn to_result(status: Status) -> Result {
+    match status {
+        Status::Success => Ok(()),
+        status => Err(status),
+    }
+}
+
+/// One end of a connection.
+#[pin_data]
+#[repr(C)]
+pub(crate) struct Connector {
+    shell: Opaque<ffi::ndk_connector>,
+    #[pin]
+    core: Core,
+    #[pin]
+    teardown_work: Work<Connector, TEARDOWN>,
+    #[pin]
+    closed_work: Work<Connector, CLOSED>,
+    #[pin]
+    run_work: Work<Connector, RUN>,
+    #[pin]
+    notify_work: Work<Connector, NOTIFY>,
+    #[pin]
+    timer_work: DelayedWork<Connector, TIMER>,
+    /// What the worker has on the device; held by the one who works.
+    #[pin]
+    lower: Mutex<Option<CmId>>,
+    #[pin]
+    inner: IrqSpinLock<Inner>,
+    /// The listener that it came in at.
+    listener: Option<Held<Listener>>,
+    adapter: Held<Adapter>,
+}
+
+// SAFETY: The shell is the consumer's once it is handed out; all else is shared safely.
+unsafe impl Send for Connector {}
+// SAFETY: As above.
+unsafe impl Sync for Connector {}
+
+object!(Connector);
+
+sleep_work! { impl SleepItem<2> for Connector { self.run_work } }
+bh_work! { impl BhItem<3> for Connector { self.notify_work } }
+sleep_work! { delayed impl SleepItem<4> for Connector { self.timer_work } }
+
+impl Object for Connector {
+    type Shell = ffi::ndk_connector;
+
+    fn shell(&self) -> *mut Self::Shell {
+        self.shell.get()
+    }
+
+    fn core(&self) -> &Core {
+        &self.core
+    }
+
+    fn cancel(this: &Arc<Self>) {
+        let mut inner = this.inner.lock();
+        if let Ok(step) = inner.admit(Call::Close) {
+            inner.apply(step);
+        }
+        // NDKPI: no disconnect event for what the consumer does itself.
+        let event = inner.disconnected.take();
+        drop(inner);
+        drop(event);
+        this.kick();
+    }
+
+    fn teardown(this: &Arc<Self>, ctx: &MaySleep) {
+        this.drive(ctx);
+        let mut inner = this.inner.lock();
+        let closed = inner.machine.state() == State::Closed;
+        let (claim, registered) = (inner.claim.take(), inner.registered.take());
+        drop(inner);
+        kernel::warn_on!(!closed);
+        drop((claim, registered));
+    }
+}
+
+impl Lower for Connector {
+    fn revoke(self: Arc<Self>, ctx: &MaySleep) {
+        // To the machine the end of the device is the end of all DMA, so bring that about first.
+        let worker = self.lower.lock();
+        if let Some(qp) = self.qp() {
+            qp.quiesce(ctx);
+        }
+        drop(worker);
+        self.report_any(Report::DeviceRemoved);
+        self.drive(ctx);
+    }
+}
+
+impl Connector {
+    /// Makes a connector. Any context that `flags` allows.
+    fn new(
+        adapter: &Arc<Adapter>,
+        listener: Option<Held<Listener>>,
+        machine: Machine,
+        flags: Flags,
+    ) -> Result<Arc<Self>> {
+        let connector = Arc::pin_init(
+            pin_init!(Self {
+                shell: Opaque::new(ffi::ndk_connector {
+                    header: dispatch::header(
+                        adapter.version(),
+                        ffi::ndk_object_type_NDK_OBJECT_CONNECTOR
+                    ),
+                    dispatch: &raw const dispatch::CONNECTOR,
+                }),
+                core <- Core::new(),
+                teardown_work <- new_work!("Connector::teardown_work"),
+                closed_work <- new_work!("Connector::closed_work"),
+                run_work <- new_work!("Connector::run_work"),
+                notify_work <- new_work!("Connector::notify_work"),
+                timer_work <- new_delayed_work!("Connector::timer_work"),
+                lower <- new_mutex!(None),
+                inner <- new_irq_spinlock!(Inner::new(machine)),
+                listener,
+                adapter: Held::successor(adapter)?,
+            }? Status),
+            flags,
+        )?;
+        let registered =
+            adapter
+                .port()
+                .registry()
+                .add(Rank::Connection, &connector, flags)?;
+        connector.inner.lock().registered = Some(registered);
+        Ok(connector)
+    }
+
+    fn port(&self) -> &Arc<Port> {
+        self.adapter.port()
+    }
+
+    /// The QP of the connection.
+    fn qp(&self) -> Option<Arc<Qp>> {
+        let inner = self.inner.lock();
+        inner.claim.as_ref().map(|claim| claim.qp().clone())
+    }
+
+    /// Wakes the worker.
+    fn kick(self: &Arc<Self>) {
+        queues::sleep().enqueue::<_, RUN>(self.clone());
+    }
+
+    /// Tells the machine something about the attempt `epoch`. Any context.
+    fn report(self: &Arc<Self>, epoch: u32, report: Report) {
+        let work = self.inner.lock().report(epoch, report);
+        if work {
+            self.kick();
+        }
+    }
+
+    /// Tells the machine something about the attempt at hand. Any context.
+    fn report_any(self: &Arc<Self>, report: Report) {
+        let mut inner = self.inner.lock();
+        let epoch = inner.machine.epoch();
+        let work = inner.report(epoch, report);
+        drop(inner);
+        if work {
+            self.kick();
+        }
+    }
+
+    fn request(self: &Arc<Self>, completion: RequestCompletion) -> Result<Request> {
+        Ok(Request {
+            completion,
+            connector: Held::request(self)?,
+        })
+    }
+
+    /// Claims a QP, and makes it an antecedent.
+    fn claim(self: &Arc<Self>, qp: &Arc<Qp>) -> Result<(Claim, Held<Qp>)> {
+        if !Arc::ptr_eq(qp.pd().adapter().port(), self.port()) {
+            return Err(Status::InvalidParameter);
+        }
+        let sink: Arc<dyn FaultSink> = self.clone();
+        Ok((Claim::new(qp, sink)?, Held::successor(qp)?))
+    }
+
+    /// What the consumer wants, within what the adapter has.
+    fn capped(&self, wanted: ReadLimits) -> limits::ReadLimits {
+        let max = self.port().limits();
+        limits::ReadLimits::capped(
+            wanted.inbound,
+            wanted.outbound,
+            max.max_inbound_read_limit,
+            max.max_outbound_read_limit,
+        )
+    }
+
+    /// What the peer sent, and the limits in force. Any context.
+    ///
+    /// # Errors
+    ///
+    /// `ConnectionInvalid` where there is nothing, `DeviceRemoved`.
+    pub(crate) fn connection_data(&self) -> Result<ConnectionData> {
+        let inner = self.inner.lock();
+        inner.admit(Call::QueryData)?;
+        Ok(ConnectionData {
+            limits: ReadLimits {
+                inbound: u32::from(inner.limits.inbound),
+                outbound: u32::from(inner.limits.outbound),
+            },
+            private_data: inner.theirs,
+        })
+    }
+
+    /// Our address. Any context.
+    ///
+    /// # Errors
+    ///
+    /// `ConnectionInvalid` while there is none, `DeviceRemoved`.
+    pub(crate) fn local_address(&self) -> Result<SocketAddr> {
+        let inner = self.inner.lock();
+        inner.admit(Call::QueryLocal)?;
+        inner.local.ok_or(Status::ConnectionInvalid)
+    }
+
+    /// The peer's address. Any context.
+    ///
+    /// # Errors
+    ///
+    /// As for [`Self::local_address`].
+    pub(crate) fn peer_address(&self) -> Result<SocketAddr> {
+        let inner = self.inner.lock();
+        inner.admit(Call::QueryPeer)?;
+        inner.peer.ok_or(Status::ConnectionInvalid)
+    }
+}
+
+/// Creates a connector for the active side. Any context.
+///
+/// # Errors
+///
+/// `InsufficientResources`, `DeviceRemoved`.
+pub(crate) fn create(adapter: &Arc<Adapter>) -> Result<Arc<Connector>> {
+    Connector::new(adapter, None, Machine::new(), GFP_ATOMIC)
+}
+
+/// Asks `destination` for a connection; `completion` tells whether it accepts. Any context.
+///
+/// # Errors
+///
+/// `InvalidBufferSize`, `InvalidParameter`, `ConnectionActive`, `ConnectionInvalid` for a connector that is used up,
+/// `SharingViolation`, `AddressAlreadyExists`, `InvalidAddress`, `TooManyAddresses`, `InsufficientResources`, `DeviceRemoved`.
+/// The rest comes in the completion.
+pub(crate) fn connect(
+    this: &Arc<Connector>,
+    qp: &Arc<Qp>,
+    source: SocketAddr,
+    destination: SocketAddr,
+    wanted: ReadLimits,
+    private_data: &[u8],
+    completion: RequestCompletion,
+) -> Result {
+    let port = this.port();
+    let data = PrivateData::checked(private_data, port.limits().max_caller_data)?;
+    if destination.ip().is_multicast() {
+        return Err(Status::InvalidParameter);
+    }
+    // What is wrong with the connector comes before what is wrong with the rest.
+    this.inner.lock().admit(Call::Connect)?;
+    let request = this.request(completion)?;
+    let (claim, held) = this.claim(qp)?;
+    let endpoint = port.endpoints().connect(source, destination, GFP_ATOMIC)?;
+    let limits = this.capped(wanted);
+
+    let mut inner = this.inner.lock();
+    let step = inner.admit(Call::Connect)?;
+    inner.apply(step);
+    inner.request = Some(request);
+    inner.local = Some(endpoint.local());
+    inner.peer = Some(destination);
+    inner.limits = limits;
+    inner.ours = data;
+    // A failed attempt leaves none of these.
+    inner.claim = Some(claim);
+    inner.qp = Some(held);
+    inner.endpoint = Some(endpoint);
+    drop(inner);
+    this.kick();
+    Ok(())
+}
+
+/// Takes the connection that the peer has accepted; `completion` tells when it stands. Any context.
+///
+/// # Errors
+///
+/// `ConnectionInvalid` where there is nothing to complete, `ConnectionAborted`, `IoTimeout`, `DeviceRemoved`.
+pub(crate) fn complete_connect(
+    this: &Arc<Connector>,
+    event: Option<DisconnectEvent>,
+    completion: RequestCompletion,
+) -> Result {
+    let request = this.request(completion)?;
+    let mut inner = this.inner.lock();
+    let step = inner.admit(Call::CompleteConnect)?;
+    inner.apply(step);
+    inner.request = Some(request);
+    inner.disconnect_event = event;
+    drop(inner);
+    this.kick();
+    Ok(())
+}
+
+/// Accepts a connection that came in; `completion` tells when the peer has completed it. Any context, the connect event itself
+/// included.
+///
+/// # Errors
+///
+/// `InvalidBufferSize`, `InvalidParameter`, `ConnectionActive` for a QP in use, `ConnectionInvalid`, `ConnectionAborted`,
+/// `InsufficientResources`, `DeviceRemoved`.
+pub(crate) fn accept(
+    this: &Arc<Connector>,
+    qp: &Arc<Qp>,
+    wanted: ReadLimits,
+    private_data: &[u8],
+    event: Option<DisconnectEvent>,
+    completion: RequestCompletion,
+) -> Result {
+    let port = this.port();
+    let data = PrivateData::checked(private_data, port.limits().max_callee_data)?;
+    let inner = this.inner.lock();
+    inner.admit(Call::Accept)?;
+    let (Some(local), Some(peer)) = (inner.local, inner.peer) else {
+        return Err(Status::ConnectionInvalid);
+    };
+    drop(inner);
+    let request = this.request(completion)?;
+    let (claim, held) = this.claim(qp)?;
+    // NDKPI: an accepted connector holds the listener's endpoint.
+    let endpoint = match port.endpoints().join(local, peer, GFP_ATOMIC) {
+        Ok(endpoint) => Some(endpoint),
+        Err(Status::InsufficientResources) => return Err(Status::InsufficientResources),
+        // The peer comes again from a port whose last connector here is not closed yet, or the device is going. The listener
+        // keeps the address until this connector is closed in any case.
+        Err(_) => None,
+    };
+    let own = this.capped(wanted);
+
+    let mut inner = this.inner.lock();
+    let step = inner.admit(Call::Accept)?;
+    inner.apply(step);
+    inner.request = Some(request);
+    // Until now they were the peer's within all that the adapter has.
+    inner.limits = limits::ReadLimits {
+        inbound: inner.limits.inbound.min(own.inbound),
+        outbound: inner.limits.outbound.min(own.outbound),
+    };
+    inner.ours = data;
+    inner.disconnect_event = event;
+    inner.claim = Some(claim);
+    inner.qp = Some(held);
+    inner.endpoint = endpoint;
+    drop(inner);
+    this.kick();
+    Ok(())
+}
+
+/// Refuses a connection that came in, or one that the peer has accepted. Any context.
+///
+/// # Errors
+///
+/// `InvalidBufferSize`, `ConnectionInvalid`, `ConnectionAborted` when the peer gave up before, `DeviceRemoved`.
+pub(crate) fn reject(this: &Arc<Connector>, private_data: &[u8]) -> Result {
+    let data = PrivateData::checked(private_data, this.port().limits().max_callee_data)?;
+    let mut inner = this.inner.lock();
+    let step = inner.admit(Call::Reject)?;
+    inner.apply(step);
+    inner.ours = data;
+    drop(inner);
+    this.kick();
+    Ok(())
+}
+
+/// Ends a connection in good order; `completion` tells when nothing of it is left. Any context.
+///
+/// # Errors
+///
+/// `ConnectionInvalid` when not connected, `DeviceRemoved`. The rest comes in the completion.
+pub(crate) fn disconnect(this: &Arc<Connector>, completion: RequestCompletion) -> Result {
+    let request = this.request(completion)?;
+    let mut inner = this.inner.lock();
+    let step = inner.admit(Call::Disconnect)?;
+    inner.apply(step);
+    inner.request = Some(request);
+    // NDKPI: where it can be suppressed, no event follows the consumer's own call.
+    let event = inner.disconnected.take();
+    drop(inner);
+    drop(event);
+    this.kick();
+    Ok(())
+}
+
+/// A connector for a connection that comes in, before the listener's consumer has it.
+pub(crate) struct Newcomer {
+    connector: Arc<Connector>,
+    arrival: Arrival,
+    attempt: Arc<Attempt>,
+}
+
+/// Makes the connector for a connection that comes in. Sleeps.
+///
+/// # Errors
+///
+/// `InvalidAddress` for a connection that is not the adapter's, `InsufficientResources`, `DeviceRemoved`; or the listener is
+/// being closed.
+pub(crate) fn prepare(
+    listener: &Arc<Listener>,
+    local: SocketAddr,
+    event: ConnectEvent,
+    incoming: &Incoming<'_>,
+) -> Result<Newcomer> {
+    let adapter = listener.adapter();
+    let port = adapter.port();
+    let device = port.enter()?;
+    if !incoming.is_on(&device) || incoming.port_number() != port.number() {
+        return Err(Status::InvalidAddress);
+    }
+    let mut peer = incoming.peer_addr().ok_or(Status::InvalidAddress)?;
+    if peer.ip().is_link_local() && peer.scope() == 0 {
+        peer = SocketAddr::new(peer.ip(), peer.port(), local.scope());
+    }
+    let machine = Machine::incoming();
+    let held = Held::successor(listener)?;
+    let arrival = Arrival {
+        listener: Held::callback(listener)?,
+        event,
+    };
+    let connector = Connector::new(adapter, Some(held), machine, GFP_KERNEL)?;
+    let attempt = Arc::new(
+        Attempt {
+            connector: connector.clone(),
+            epoch: machine.epoch(),
+        },
+        GFP_KERNEL,
+    );
+    let attempt = match attempt {
+        Ok(attempt) => attempt,
+        Err(error) => {
+            connector.inner.lock().registered.take();
+            return Err(error.into());
+        }
+    };
+    let all = ReadLimits {
+        inbound: u32::MAX,
+        outbound: u32::MAX,
+    };
+    let limits = connector.capped(all);
+    let mut inner = connector.inner.lock();
+    // NDKPI: the listener's address is that of its connectors.
+    inner.local = Some(local);
+    inner.peer = Some(peer);
+    inner.limits = limits;
+    inner.take_data(incoming.data());
+    drop(inner);
+    Ok(Newcomer {
+        connector,
+        arrival,
+        attempt,
+    })
+}
+
+impl Newcomer {
+    /// Takes the connection over and has it delivered. Where it cannot be taken it is refused, and nothing delivered. Process
+    /// context, in the handler of the listener's id.
+    pub(crate) fn deliver(self, incoming: Incoming<'_>) {
+        let Self {
+            connector,
+            arrival,
+            attempt,
+        } = self;
+        let taken = connector
+            .port()
+            .enter()
+            .and_then(|device| Ok(incoming.take(device, queues::sleep().clone(), attempt)?));
+        match taken {
+            Ok(id) => {
+                let mut inner = connector.inner.lock();
+                inner.arrived = Some(id);
+                inner.arrival = Some(arrival);
+                drop(inner);
+                // The worker puts the id in its place, or destroys it where the device was removed meanwhile.
+                connector.kick();
+                queues::softirq().enqueue::<_, NOTIFY>(connector);
+            }
+            // Nobody has the handle; this gives it back. The listener counts the connection as answered.
+            Err(_) => object::close(connector, None),
+        }
+    }
+}

@@ -1,0 +1,285 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! The local addresses in use on a port.
+//!
+//! Two consumers that want the same local address and port collide here and not in rdma_cm, which lets several ids share a
+//! port where they agree to, and forgets a listener's port as soon as the listening id goes. Here an address stays taken
+//! until its owner and every connector over it are closed (NDKPI: endpoints). The decisions are `state/endpoint.rs`.
+//!
+//! Users of rdma_cm outside of ndk are not in the table: [`Endpoint::bind`] finds out about them.
+
+use crate::{
+    adapter::Port,
+    ctx::MaySleep,
+    state::{
+        endpoint::{
+            self as state,
+            Address,
+            Entry,
+            Ip,
+            Key,
+            FIRST_PORT,
+            LAST_PORT, //
+        },
+        status::Status, //
+    },
+    status::Result,
+    sync::{
+        new_irq_spinlock,
+        IrqSpinLock, //
+    },
+    verbs::{
+        addr::{
+            IpAddr,
+            SocketAddr, //
+        },
+        net, //
+    },
+};
+use kernel::{
+    alloc::Flags,
+    error::code,
+    prelude::*,
+    rbtree::{
+        RBTree,
+        RBTreeNodeReservation, //
+    },
+    sync::Arc,
+};
+
+/// How many ports there are to choose from.
+const PORTS: u32 = LAST_PORT as u32 - FIRST_PORT as u32 + 1;
+
+/// How often rdma_cm may answer "not available" for one chosen port after the other before it is the address that is meant,
+/// not a wildcard listener of somebody else on just these ports.
+const NOT_AVAILABLE: u32 = 16;
+
+/// What the table needs for each entry.
+type Memory = RBTreeNodeReservation<Key, Entry>;
+
+/// The ordered map below the decisions.
+struct Map(RBTree<Key, Entry>);
+
+impl state::Table for Map {
+    type Memory = Memory;
+
+    fn get(&self, key: &Key) -> Option<Entry> {
+        self.0.get(key).copied()
+    }
+
+    fn set(&mut self, key: &Key, entry: Entry) {
+        if let Some(slot) = self.0.get_mut(key) {
+            *slot = entry;
+        }
+    }
+
+    fn insert(&mut self, memory: Memory, key: Key, entry: Entry) {
+        self.0.insert(memory.into_node(key, entry));
+    }
+
+    fn remove(&mut self, key: &Key) {
+        self.0.remove(key);
+    }
+}
+
+/// The table of one port.
+#[pin_data]
+pub(crate) struct Table {
+    #[pin]
+    map: IrqSpinLock<Map>,
+}
+
+impl Table {
+    /// An empty table.
+    pub(crate) fn new() -> impl PinInit<Self> {
+        pin_init!(Self {
+            map <- new_irq_spinlock!(Map(RBTree::new())),
+        })
+    }
+
+    /// Takes `local` for a listener; port 0 has one chosen. Any context that `flags` allows.
+    ///
+    /// # Errors
+    ///
+    /// `SharingViolation`, `InvalidAddress` for the wildcard, `TooManyAddresses`, `InsufficientResources`.
+    pub(crate) fn listen(self: &Arc<Self>, local: SocketAddr, flags: Flags) -> Result<Endpoint> {
+        self.listen_from(local, net::random_u16(), flags)
+    }
+
+    fn listen_from(
+        self: &Arc<Self>,
+        local: SocketAddr,
+        seed: u16,
+        flags: Flags,
+    ) -> Result<Endpoint> {
+        let memory = Memory::new(flags)?;
+        let taken = state::listen(&mut *self.map.lock(), memory, address(&local), seed)?;
+        Ok(self.endpoint(local, taken, None))
+    }
+
+    /// Takes `local` for a connection to `peer`; port 0 has one chosen. Any context that `flags` allows.
+    ///
+    /// # Errors
+    ///
+    /// As for [`Self::listen`]; `AddressAlreadyExists` where just this connection exists, and `InvalidParameter` for a
+    /// `peer` that is none.
+    pub(crate) fn connect(
+        self: &Arc<Self>,
+        local: SocketAddr,
+        peer: SocketAddr,
+        flags: Flags,
+    ) -> Result<Endpoint> {
+        self.connect_from(local, peer, net::random_u16(), flags)
+    }
+
+    fn connect_from(
+        self: &Arc<Self>,
+        local: SocketAddr,
+        peer: SocketAddr,
+        seed: u16,
+        flags: Flags,
+    ) -> Result<Endpoint> {
+        let memory = [Memory::new(flags)?, Memory::new(flags)?];
+        let taken = state::connect(
+            &mut *self.map.lock(),
+            memory,
+            address(&local),
+            address(&peer),
+            seed,
+        )?;
+        Ok(self.endpoint(local, taken, Some(peer)))
+    }
+
+    /// Takes one more connection over the listener's endpoint `local`. Any context that `flags` allows.
+    ///
+    /// # Errors
+    ///
+    /// `AddressAlreadyExists` where just this connection exists, `InsufficientResources`.
+    pub(crate) fn join(
+        self: &Arc<Self>,
+        local: SocketAddr,
+        peer: SocketAddr,
+        flags: Flags,
+    ) -> Result<Endpoint> {
+        let memory = Memory::new(flags)?;
+        state::join(
+            &mut *self.map.lock(),
+            memory,
+            address(&local),
+            address(&peer),
+        )?;
+        Ok(self.endpoint(local, address(&local), Some(peer)))
+    }
+
+    fn endpoint(
+        self: &Arc<Self>,
+        wanted: SocketAddr,
+        taken: Address,
+        peer: Option<SocketAddr>,
+    ) -> Endpoint {
+        Endpoint {
+            table: self.clone(),
+            local: wanted.with_port(taken.port),
+            peer,
+            chosen: wanted.port() == 0,
+        }
+    }
+}
+
+/// A reference on a local address: that of a listener, or that of one connection. Dropping it gives it back, in any context.
+///
+/// # Invariants
+///
+/// `local`, and with a `peer` the connection to it, stands in `table`.
+pub(crate) struct Endpoint {
+    table: Arc<Table>,
+    local: SocketAddr,
+    /// The other end of a connection; `None` for a listener.
+    peer: Option<SocketAddr>,
+    /// Whether the port was chosen here.
+    chosen: bool,
+}
+
+impl Endpoint {
+    /// The local address, with its port.
+    pub(crate) fn local(&self) -> SocketAddr {
+        self.local
+    }
+
+    /// Binds an id to the endpoint: `bind` does so with the address that it is given. Where the port was chosen here and
+    /// somebody outside of ndk has it, another one is tried, and the endpoint moves there. Sleeps.
+    ///
+    /// # Errors
+    ///
+    /// `InvalidAddress` for an address that is not the port's, `SharingViolation`, `TooManyAddresses`, `DeviceRemoved`, and
+    /// what `bind` says.
+    pub(crate) fn bind(
+        &mut self,
+        port: &Port,
+        ctx: &MaySleep,
+        mut bind: impl FnMut(&SocketAddr) -> Result<(), Error>,
+    ) -> Result {
+        // NDKPI: an address that is not local to the adapter is invalid. rdma_cm would find another device for it.
+        if !port.owns_address(&self.local, ctx)? {
+            return Err(Status::InvalidAddress);
+        }
+        let mut not_available = 0;
+        for _ in 0..PORTS {
+            match bind(&self.local) {
+                Ok(()) => return Ok(()),
+                // No device has the address any more; ours is still there, or an id could not be bound to it.
+                Err(error) if error == code::ENODEV => return Err(Status::InvalidAddress),
+                Err(error) if error == code::EADDRINUSE || error == code::EADDRNOTAVAIL => {
+                    if !self.chosen {
+                        return Err(Status::SharingViolation);
+                    }
+                    if error == code::EADDRINUSE {
+                        not_available = 0;
+                    } else if not_available == NOT_AVAILABLE {
+                        return Err(Status::InvalidAddress);
+                    } else {
+                        not_available += 1;
+                    }
+                    self.advance()?;
+                }
+                Err(error) => return Err(error.into()),
+            }
+        }
+        // NDKPI: no port is free.
+        Err(Status::TooManyAddresses)
+    }
+
+    /// Moves to the next port that is free in the table. Sleeps.
+    fn advance(&mut self) -> Result {
+        let any = self.local.with_port(0);
+        let seed = self.local.port().wrapping_sub(FIRST_PORT).wrapping_add(1);
+        // This port stays taken until the next one is, so that it is not found again at once.
+        *self = match self.peer {
+            Some(peer) => self.table.connect_from(any, peer, seed, GFP_KERNEL),
+            None => self.table.listen_from(any, seed, GFP_KERNEL),
+        }?;
+        Ok(())
+    }
+}
+
+impl Drop for Endpoint {
+    fn drop(&mut self) {
+        let local = address(&self.local);
+        let mut map = self.table.map.lock();
+        let _freed = match &self.peer {
+            Some(peer) => state::release(&mut *map, local, address(peer)),
+            None => state::release_owner(&mut *map, local),
+        };
+    }
+}
+
+/// An address as the table has it.
+fn address(address: &SocketAddr) -> Address {
+    Address {
+        ip: match address.ip() {
+            IpAddr::V4(bytes) => Ip::V4(bytes),
+            IpAddr::V6(bytes) => Ip::V6(bytes, address.scope()),
+        },
+        port: address.port(),
+    }
+}

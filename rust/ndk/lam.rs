@@ -1,0 +1,254 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! Consumers' buffers, and logical address mappings of them.
+//!
+//! NDKPI describes a buffer by a chain of MDLs that is virtually contiguous. Here it is a scatterlist with no gap: every entry
+//! but the first starts at the beginning of a page, and every one but the last ends at the end of a page.
+
+use crate::{
+    adapter::Adapter,
+    ctx::MaySleep,
+    ffi,
+    object::Held,
+    registry::{
+        Lower,
+        Rank,
+        Registered, //
+    },
+    state::status::Status,
+    status::Result,
+    sync::{
+        new_irq_spinlock,
+        IrqSpinLock, //
+    },
+    verbs::{
+        device::DeviceRef,
+        dma::{
+            Direction,
+            DmaSg, //
+        },
+        sg, //
+    },
+};
+use core::{
+    ffi::c_void,
+    mem::{
+        offset_of,
+        size_of, //
+    },
+};
+use kernel::{
+    alloc::{
+        flags::GFP_ATOMIC,
+        Flags, //
+    },
+    page::PAGE_SIZE,
+    prelude::*,
+    sync::Arc, //
+};
+
+/// Bytes of a page, as lengths and addresses count them.
+const PAGE: u64 = PAGE_SIZE as u64;
+
+/// A consumer's buffer.
+///
+/// # Invariants
+///
+/// `list` has `used` entries without a gap between them, which hold `length` bytes from the start of the first.
+pub(crate) struct Buffer {
+    list: sg::List,
+    used: u32,
+    offset: u32,
+    length: u64,
+}
+
+impl Buffer {
+    /// Checks a buffer.
+    ///
+    /// # Errors
+    ///
+    /// `InvalidParameter` when it is empty, has a gap, or is shorter than `length`.
+    ///
+    /// # Safety
+    ///
+    /// `sgl` is null or a scatterlist of `nents` entries; it and the memory it names are left alone while the buffer, or what
+    /// is made of it, lives.
+    pub(crate) unsafe fn new(
+        sgl: *mut ffi::scatterlist,
+        nents: u32,
+        length: u64,
+    ) -> Result<Self> {
+        // SAFETY: By the requirements of this function.
+        let list = unsafe { sg::List::new(sgl, nents) }.ok_or(Status::InvalidParameter)?;
+        let mut offset = 0;
+        let mut used: u32 = 0;
+        let mut found: u64 = 0;
+        let mut at_page_end = true;
+        for (start, len) in list.iter() {
+            if found >= length {
+                break;
+            }
+            let within = start % PAGE_SIZE as u32;
+            if used == 0 {
+                offset = within;
+            } else if within != 0 || !at_page_end {
+                return Err(Status::InvalidParameter);
+            }
+            at_page_end = (u64::from(start) + u64::from(len)) % PAGE == 0;
+            found = found
+                .checked_add(u64::from(len))
+                .ok_or(Status::InvalidParameter)?;
+            used += 1;
+        }
+        if length == 0 || found < length {
+            return Err(Status::InvalidParameter);
+        }
+        // INVARIANT: Checked above.
+        Ok(Self {
+            list,
+            used,
+            offset,
+            length,
+        })
+    }
+
+    /// Offset of the first byte in its page.
+    pub(crate) fn offset(&self) -> u32 {
+        self.offset
+    }
+
+    /// Bytes.
+    pub(crate) fn length(&self) -> u64 {
+        self.length
+    }
+
+    /// Pages that it touches; more than can be counted is more than any limit.
+    pub(crate) fn page_count(&self) -> u32 {
+        let bytes = self.length.saturating_add(u64::from(self.offset));
+        u32::try_from(bytes.div_ceil(PAGE)).unwrap_or(u32::MAX)
+    }
+}
+
+/// A buffer as the device addresses it.
+pub(crate) struct Mapping {
+    pages: KVec<u64>,
+    _dma: DmaSg,
+}
+
+impl Mapping {
+    /// Maps a buffer. Any context that `flags` allows.
+    ///
+    /// # Errors
+    ///
+    /// `InsufficientResources`.
+    pub(crate) fn new(device: DeviceRef, buffer: &Buffer, flags: Flags) -> Result<Self> {
+        let count = buffer.page_count() as usize;
+        let mut pages = KVec::with_capacity(count, flags)?;
+        let dma = buffer.list.map(device, buffer.used, Direction::Both)?;
+        for (address, len) in dma.iter() {
+            let end = address
+                .checked_add(u64::from(len))
+                .ok_or(Status::InsufficientResources)?;
+            let mut page = address - address % PAGE;
+            while page < end && pages.len() < count {
+                pages
+                    .push_within_capacity(page)
+                    .map_err(|_| Status::InsufficientResources)?;
+                page += PAGE;
+            }
+        }
+        // Pieces that the DMA layer moved within their pages cannot be named by pages.
+        let first = dma.iter().next().map(|(address, _)| address % PAGE);
+        if pages.len() != count || first != Some(u64::from(buffer.offset)) {
+            return Err(Status::InsufficientResources);
+        }
+        Ok(Self { pages, _dma: dma })
+    }
+
+    /// Addresses of the pages.
+    pub(crate) fn pages(&self) -> &[u64] {
+        &self.pages
+    }
+}
+
+/// A logical address mapping that a consumer holds. It counts as a child of the adapter.
+#[pin_data]
+pub(crate) struct Lam {
+    #[pin]
+    mapping: IrqSpinLock<Option<Mapping>>,
+    #[pin]
+    registered: IrqSpinLock<Option<Registered>>,
+    _adapter: Held<Adapter>,
+}
+
+impl Lower for Lam {
+    fn revoke(self: Arc<Self>, _ctx: &MaySleep) {
+        let mapping = self.mapping.lock().take();
+        drop(mapping);
+    }
+}
+
+/// A mapping on its way to the consumer.
+pub(crate) struct Built {
+    lam: Arc<Lam>,
+    pages: KVec<u64>,
+}
+
+impl Built {
+    /// Addresses of the pages.
+    pub(crate) fn pages(&self) -> &[u64] {
+        &self.pages
+    }
+
+    /// What the consumer keeps for [`release`].
+    pub(crate) fn into_context(self) -> *mut c_void {
+        Arc::into_raw(self.lam).cast_mut().cast()
+    }
+}
+
+/// Bytes of a `struct ndk_lam` with so many pages.
+pub(crate) fn size(pages: u32) -> usize {
+    (pages as usize)
+        .saturating_mul(size_of::<u64>())
+        .saturating_add(offset_of!(ffi::ndk_lam, pages))
+}
+
+/// Maps a buffer for a consumer. Any context.
+///
+/// # Errors
+///
+/// `InsufficientResources`, `DeviceRemoved`.
+pub(crate) fn build(adapter: &Arc<Adapter>, buffer: Buffer) -> Result<Built> {
+    let held = Held::successor(adapter)?;
+    let mapping = Mapping::new(adapter.port().enter()?, &buffer, GFP_ATOMIC)?;
+    let mut pages = KVec::new();
+    pages.extend_from_slice(mapping.pages(), GFP_ATOMIC)?;
+    let lam = Arc::pin_init(
+        pin_init!(Lam {
+            mapping <- new_irq_spinlock!(Some(mapping)),
+            registered <- new_irq_spinlock!(None),
+            _adapter: held,
+        }),
+        GFP_ATOMIC,
+    )?;
+    let registered = adapter
+        .port()
+        .registry()
+        .add(Rank::Memory, &lam, GFP_ATOMIC)?;
+    *lam.registered.lock() = Some(registered);
+    Ok(Built { lam, pages })
+}
+
+/// Ends a mapping. Any context.
+///
+/// # Safety
+///
+/// `context` came from [`Built::into_context`], and comes here once.
+pub(crate) unsafe fn release(context: *mut c_void) {
+    // SAFETY: By the requirements of this function.
+    let lam = unsafe { Arc::from_raw(context.cast::<Lam>()) };
+    let registered = lam.registered.lock().take();
+    drop(registered);
+    let mapping = lam.mapping.lock().take();
+    drop(mapping);
+}

@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! Revocable handles on what lies below an object.
+//!
+//! The data path looks through a handle under RCU, without a lock or a count. Whoever takes the
+//! content out waits until nobody looks at it any more, so it can be destroyed.
+
+use crate::{
+    ctx::MaySleep,
+    ffi,
+    state::status::Status,
+    status::Result, //
+};
+use core::{
+    marker::PhantomData,
+    ptr, //
+};
+use kernel::sync::{
+    atomic::{
+        Acquire,
+        Atomic,
+        Full,
+        Release, //
+    },
+    rcu,
+    Arc,
+    ArcBorrow, //
+};
+
+/// A place for an [`Arc`] that can be taken away at any time.
+///
+/// # Invariants
+///
+/// The pointer is null, or came from [`Arc::into_raw`] and owns a count. A count that was stored
+/// here is given back only after a grace period has passed since the pointer was taken out.
+pub(crate) struct Handle<T> {
+    raw: Atomic<*mut T>,
+    _content: PhantomData<Arc<T>>,
+}
+
+// SAFETY: A handle is an `Arc` in an atomic place.
+unsafe impl<T: Send + Sync> Send for Handle<T> {}
+// SAFETY: As above.
+unsafe impl<T: Send + Sync> Sync for Handle<T> {}
+
+impl<T> Handle<T> {
+    /// An empty handle.
+    pub(crate) fn new() -> Self {
+        // INVARIANT: Null.
+        Self {
+            raw: Atomic::new(ptr::null_mut()),
+            _content: PhantomData,
+        }
+    }
+
+    /// Fills an empty handle. Process context only because the content goes with the handle where
+    /// it is not empty.
+    ///
+    /// # Errors
+    ///
+    /// Gives the content back when the handle is not empty.
+    pub(crate) fn set(&self, content: Arc<T>) -> core::result::Result<(), Arc<T>> {
+        let raw = Arc::into_raw(content).cast_mut();
+        match self.raw.cmpxchg(ptr::null_mut(), raw, Full) {
+            // INVARIANT: From `into_raw`, with its count.
+            Ok(_) => Ok(()),
+            // SAFETY: Just made by `into_raw`, and not stored.
+            Err(_) => Err(unsafe { Arc::from_raw(raw) }),
+        }
+    }
+
+    /// Looks at the content, in any context.
+    ///
+    /// # Errors
+    ///
+    /// `DeviceRemoved` when the handle is empty.
+    #[inline]
+    pub(crate) fn access<'a>(&'a self, _guard: &'a rcu::Guard) -> Result<&'a T> {
+        let raw = self.raw.load(Acquire);
+        // SAFETY: Null, or by the type invariant alive until a grace period has passed, which the
+        // guard prevents.
+        unsafe { raw.as_ref() }.ok_or(Status::DeviceRemoved)
+    }
+
+    /// The content with a count of its own, for use that sleeps. Where the last count goes the
+    /// content is destroyed, so it is to be dropped in process context.
+    ///
+    /// # Errors
+    ///
+    /// `DeviceRemoved` when the handle is empty.
+    pub(crate) fn get(&self, _ctx: &MaySleep) -> Result<Arc<T>> {
+        let guard = rcu::read_lock();
+        let content: *const T = self.access(&guard)?;
+        // SAFETY: It came from `Arc::into_raw`, and owns a count while the guard exists.
+        Ok(unsafe { ArcBorrow::from_raw(content) }.into())
+    }
+
+    /// Empties the handle, and waits until nobody looks at the content any more. Sleeps.
+    pub(crate) fn take(&self, ctx: &MaySleep) -> Option<Arc<T>> {
+        let raw = self.raw.xchg(ptr::null_mut(), Full);
+        if raw.is_null() {
+            return None;
+        }
+        wait_for_readers(ctx);
+        // SAFETY: By the type invariant it owns a count, which only this thread has taken out.
+        Some(unsafe { Arc::from_raw(raw) })
+    }
+
+    /// As [`Self::take`], without waiting.
+    ///
+    /// # Safety
+    ///
+    /// Nobody looks at the content: the object of this handle is closed, and was the only way to
+    /// it.
+    pub(crate) unsafe fn take_unwatched(&self) -> Option<Arc<T>> {
+        let raw = self.raw.xchg(ptr::null_mut(), Full);
+        if raw.is_null() {
+            return None;
+        }
+        // SAFETY: As above; nobody looks at it by the requirements of this function.
+        Some(unsafe { Arc::from_raw(raw) })
+    }
+}
+
+impl<T> Drop for Handle<T> {
+    fn drop(&mut self) {
+        let raw = self.raw.xchg(ptr::null_mut(), Release);
+        if !raw.is_null() {
+            // SAFETY: As in `take`; nobody looks through a handle that is dropped.
+            drop(unsafe { Arc::from_raw(raw) });
+        }
+    }
+}
+
+/// Waits until everybody who was looking through a handle has stopped. Sleeps.
+///
+/// Expedited: the teardown of connections waits for it, and on a large machine a grace period takes
+/// as long as many of them.
+pub(crate) fn wait_for_readers(ctx: &MaySleep) {
+    ctx.check();
+    // SAFETY: Process context, outside of an RCU section, by the token.
+    unsafe { ffi::ndk_helper_synchronize_rcu_expedited() };
+}
