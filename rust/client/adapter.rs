@@ -65,6 +65,20 @@ impl Net {
     }
 }
 
+impl Net {
+    /// Takes a reference of its own.
+    ///
+    /// # Safety
+    ///
+    /// `raw` is null or a namespace to which the caller has a reference.
+    unsafe fn get(raw: *mut ffi::net) -> Option<Self> {
+        let raw = NonNull::new(raw)?;
+        // SAFETY: By this function's requirements.
+        unsafe { ffi::ndk_client_get_net(raw.as_ptr()) };
+        Some(Self(raw))
+    }
+}
+
 impl Clone for Net {
     fn clone(&self) -> Self {
         // SAFETY: `self` holds a reference.
@@ -99,6 +113,92 @@ impl Deref for AdapterInfo {
     fn deref(&self) -> &Self::Target {
         &self.0
     }
+}
+
+/// An adapter that can be opened.
+pub(crate) struct Found {
+    device: [kernel::ffi::c_char; 64],
+    port: u32,
+    ifindex: i32,
+    net: Option<Net>,
+}
+
+impl Found {
+    /// Name of the RDMA device.
+    pub(crate) fn device(&self) -> &CStr {
+        CStr::from_bytes_until_nul(&self.device).unwrap_or(c"")
+    }
+
+    /// Its port, from 1.
+    pub(crate) fn port(&self) -> u32 {
+        self.port
+    }
+
+    /// Index of the network interface behind it.
+    pub(crate) fn interface(&self) -> i32 {
+        self.ifindex
+    }
+
+    /// Opens it. Sleeps.
+    pub(crate) fn open(&self) -> Result<Adapter> {
+        let net = self.net.as_ref().ok_or(ENODEV)?;
+        Adapter::open(net, Target::Device(self.device(), self.port))
+    }
+}
+
+/// What a look around collects; the provider calls back with a pointer to the first member.
+#[repr(C)]
+struct Look {
+    client: ffi::ndk_client,
+    found: KVec<Found>,
+    status: Result,
+}
+
+/// # Safety
+///
+/// `client` is that of a [`Look`] which nobody else touches, and `desc` is valid.
+unsafe extern "C" fn look_at(client: *mut ffi::ndk_client, desc: *const ffi::ndk_adapter_desc) {
+    // SAFETY: By this function's requirements; of the client itself nothing is touched.
+    let (found, status, desc) = unsafe {
+        let look = client.cast::<Look>();
+        (&mut (*look).found, &mut (*look).status, &*desc)
+    };
+    let adapter = Found {
+        device: desc.device,
+        port: desc.port,
+        ifindex: desc.ifindex,
+        // SAFETY: By this function's requirements; the namespace is valid during the call.
+        net: unsafe { Net::get(desc.net) },
+    };
+    if let Err(error) = found.push(adapter, GFP_KERNEL) {
+        *status = Err(error.into());
+    }
+}
+
+/// # Safety
+///
+/// Any.
+unsafe extern "C" fn look_away(_: *mut ffi::ndk_client, _: *const ffi::ndk_adapter_desc) {}
+
+/// The adapters that there are now. Sleeps.
+pub(crate) fn adapters() -> Result<KVec<Found>> {
+    let mut look = Look {
+        client: ffi::ndk_client {
+            add: Some(look_at),
+            remove: Some(look_away),
+            provider: ptr::null_mut(),
+        },
+        found: KVec::new(),
+        status: Ok(()),
+    };
+    let client = (&raw mut look).cast::<ffi::ndk_client>();
+    // SAFETY: `look` stays until the client is unregistered, and is not touched meanwhile but by the callbacks, of which one
+    // runs at a time.
+    unsafe {
+        to_result(ffi::ndk_register_client(client))?;
+        ffi::ndk_unregister_client(client);
+    }
+    look.status.map(|()| look.found)
 }
 
 /// An open instance of an adapter.

@@ -39,8 +39,10 @@ mod task;
 #[allow(unused_imports)]
 pub(crate) use {
     adapter::{
+        adapters,
         Adapter,
         AdapterInfo,
+        Found,
         Net,
         Target, //
     },

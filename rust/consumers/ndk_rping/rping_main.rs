@@ -17,7 +17,7 @@
 //! `hold` delays the answer to a connection: accept at the server, complete connect at the client. With `reject` it is a reject
 //! with that private data. A server goes on after `count` rounds of a connection, which it then ends; a client needs a count,
 //! and compares every byte. `status` has one line for each server and session, `log` one for each event of a connection: when,
-//! what, in which context.
+//! what, in which context. `adapters` has one for each adapter there is, with its limits.
 
 use kernel::{
     debugfs::{
@@ -28,6 +28,7 @@ use kernel::{
     sync::Arc, //
 };
 
+mod adapters;
 #[path = "../../client/client.rs"]
 mod client;
 mod command;
@@ -57,6 +58,8 @@ struct Rping {
     status: File<Arc<Registry>>,
     #[pin]
     log: File<Arc<Registry>>,
+    #[pin]
+    adapters: File<()>,
     _dir: Dir,
     registry: Arc<Registry>,
 }
@@ -70,6 +73,7 @@ impl kernel::InPlaceModule for Rping {
                 ctl <- dir.write_callback_file(c"ctl", registry.clone(), &command::write),
                 status <- dir.read_callback_file(c"status", registry.clone(), &Registry::show),
                 log <- dir.read_callback_file(c"log", registry.clone(), &Registry::show_log),
+                adapters <- dir.read_callback_file(c"adapters", (), &adapters::show),
                 _dir: dir.clone(),
                 registry,
             }))
