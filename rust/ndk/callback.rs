@@ -12,7 +12,6 @@ use crate::{
         Softirq, //
     },
     ffi,
-    state::status::Status,
     status::{
         self,
         Result, //

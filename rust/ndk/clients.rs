@@ -84,8 +84,13 @@ pub(crate) fn left(port: &Arc<Port>) {
 ///
 /// `DeviceRemoved` when there is none.
 pub(crate) fn find(mut matches: impl FnMut(&Port) -> bool) -> Result<Arc<Port>> {
-    let known = KNOWN.lock();
-    let found = known.ports.iter().find(|port| matches(port)).cloned();
+    // Asking a port takes locks of the RDMA core, under which ports are added here.
+    let mut ports = KVec::new();
+    {
+        let known = KNOWN.lock();
+        ports.extend_from_slice(&known.ports, GFP_KERNEL)?;
+    }
+    let found = ports.iter().find(|port| matches(port)).cloned();
     found.ok_or(Status::DeviceRemoved)
 }
 

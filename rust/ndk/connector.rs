@@ -7,7 +7,7 @@
 //! What happens is decided by the machine in `state/connector.rs`. Whoever has something to tell it, a call of the consumer,
 //! the connection manager, the QP or a timer, does so under a spinlock in whatever context it is, and queues the effects. One
 //! work item does them in order, in process context ([`work`]). A second one calls the consumer, in softirq ([`notice`]). What
-//! comes from outside is in [`events`].
+//! comes from outside is in [`events`] and [`incoming`].
 //!
 //! # Locks
 //!
@@ -30,7 +30,6 @@ use crate::{
         Port, //
     },
     callback::{
-        ConnectEvent,
         DisconnectEvent,
         RequestCompletion, //
     },
@@ -40,7 +39,6 @@ use crate::{
     ffi,
     listener::Listener,
     object::{
-        self,
         object,
         Core,
         Held,
@@ -83,8 +81,7 @@ use crate::{
         addr::SocketAddr,
         cm_id::{
             CmId,
-            ConnData,
-            Incoming, //
+            ConnData, //
         },
         work::FaultSink, //
     },
@@ -106,14 +103,24 @@ use kernel::{
     },
 };
 
+mod data;
 mod events;
+mod incoming;
 mod notice;
 mod work;
 
 use self::{
-    events::Attempt,
+    data::{
+        peer_limits,
+        ConnectionData,
+        PrivateData, //
+    },
     notice::Arrival,
     work::Alarm, //
+};
+pub(crate) use self::{
+    data::ReadLimits,
+    incoming::prepare, //
 };
 
 /// Work item that does the effects.
@@ -124,71 +131,6 @@ const NOTIFY: u64 = 3;
 
 /// Work item of the timer.
 const TIMER: u64 = 4;
-
-/// Private data of a message, as long as any transport has it.
-const MAX_PRIVATE_DATA: usize = u8::MAX as usize;
-
-/// Read limits as a consumer gives and gets them.
-#[derive(Clone, Copy)]
-pub(crate) struct ReadLimits {
-    /// Reads of the peer at a time.
-    pub(crate) inbound: u32,
-    /// Reads of ours at a time.
-    pub(crate) outbound: u32,
-}
-
-/// Private data of one message.
-#[derive(Clone, Copy)]
-struct PrivateData {
-    bytes: [u8; MAX_PRIVATE_DATA],
-    len: usize,
-}
-
-impl PrivateData {
-    const NONE: Self = Self {
-        bytes: [0; MAX_PRIVATE_DATA],
-        len: 0,
-    };
-
-    /// What a consumer gives, at most `max` bytes.
-    fn checked(data: &[u8], max: u32) -> Result<Self> {
-        limits::check_private_data(data.len(), max)?;
-        Ok(Self::copy(data))
-    }
-
-    fn copy(data: &[u8]) -> Self {
-        let mut copy = Self::NONE;
-        for (to, from) in copy.bytes.iter_mut().zip(data) {
-            *to = *from;
-            copy.len += 1;
-        }
-        copy
-    }
-
-    fn as_bytes(&self) -> &[u8] {
-        self.bytes.get(..self.len).unwrap_or(&[])
-    }
-}
-
-/// What the peer sent, and the read limits in force.
-pub(crate) struct ConnectionData {
-    /// The limits.
-    pub(crate) limits: ReadLimits,
-    private_data: PrivateData,
-}
-
-impl ConnectionData {
-    /// The private data. InfiniBand and RoCE fill it up with zeros to what the message can carry.
-    pub(crate) fn private_data(&self) -> &[u8] {
-        self.private_data.as_bytes()
-    }
-
-    /// How GetConnectionData answers a consumer with a buffer, or without one, of `room` bytes; and how many bytes it copies.
-    pub(crate) fn fits(&self, buffer: bool, room: u32) -> (Result, usize) {
-        let answer = limits::connection_data(buffer, room as usize, self.private_data.len);
-        (to_result(answer.status), answer.copy)
-    }
-}
 
 /// A request that pends.
 struct Request {
@@ -295,22 +237,6 @@ impl Inner {
     }
 }
 
-/// The peer's limits as the peer sees them.
-fn peer_limits(data: &ConnData<'_>) -> limits::ReadLimits {
-    limits::ReadLimits {
-        inbound: data.initiator_depth,
-        outbound: data.responder_resources,
-    }
-}
-
-/// A status as the result that it is.
-fn to_result(status: Status) -> Result {
-    match status {
-        Status::Success => Ok(()),
-        status => Err(status),
-    }
-}
-
 /// One end of a connection.
 #[pin_data]
 #[repr(C)]
@@ -404,6 +330,7 @@ impl Connector {
         machine: Machine,
         flags: Flags,
     ) -> Result<Arc<Self>> {
+        let held = Held::successor(adapter)?;
         let connector = Arc::pin_init(
             pin_init!(Self {
                 shell: Opaque::new(ffi::ndk_connector {
@@ -422,8 +349,8 @@ impl Connector {
                 lower <- new_mutex!(None),
                 inner <- new_irq_spinlock!(Inner::new(machine)),
                 listener,
-                adapter: Held::successor(adapter)?,
-            }? Status),
+                adapter: held,
+            }),
             flags,
         )?;
         let registered =
@@ -504,13 +431,7 @@ impl Connector {
     pub(crate) fn connection_data(&self) -> Result<ConnectionData> {
         let inner = self.inner.lock();
         inner.admit(Call::QueryData)?;
-        Ok(ConnectionData {
-            limits: ReadLimits {
-                inbound: u32::from(inner.limits.inbound),
-                outbound: u32::from(inner.limits.outbound),
-            },
-            private_data: inner.theirs,
-        })
+        Ok(ConnectionData::new(inner.limits, inner.theirs))
     }
 
     /// Our address. Any context.
@@ -698,102 +619,4 @@ pub(crate) fn disconnect(this: &Arc<Connector>, completion: RequestCompletion) -
     drop(event);
     this.kick();
     Ok(())
-}
-
-/// A connector for a connection that comes in, before the listener's consumer has it.
-pub(crate) struct Newcomer {
-    connector: Arc<Connector>,
-    arrival: Arrival,
-    attempt: Arc<Attempt>,
-}
-
-/// Makes the connector for a connection that comes in. Sleeps.
-///
-/// # Errors
-///
-/// `InvalidAddress` for a connection that is not the adapter's, `InsufficientResources`, `DeviceRemoved`; or the listener is
-/// being closed.
-pub(crate) fn prepare(
-    listener: &Arc<Listener>,
-    local: SocketAddr,
-    event: ConnectEvent,
-    incoming: &Incoming<'_>,
-) -> Result<Newcomer> {
-    let adapter = listener.adapter();
-    let port = adapter.port();
-    let device = port.enter()?;
-    if !incoming.is_on(&device) || incoming.port_number() != port.number() {
-        return Err(Status::InvalidAddress);
-    }
-    let mut peer = incoming.peer_addr().ok_or(Status::InvalidAddress)?;
-    if peer.ip().is_link_local() && peer.scope() == 0 {
-        peer = SocketAddr::new(peer.ip(), peer.port(), local.scope());
-    }
-    let machine = Machine::incoming();
-    let held = Held::successor(listener)?;
-    let arrival = Arrival {
-        listener: Held::callback(listener)?,
-        event,
-    };
-    let connector = Connector::new(adapter, Some(held), machine, GFP_KERNEL)?;
-    let attempt = Arc::new(
-        Attempt {
-            connector: connector.clone(),
-            epoch: machine.epoch(),
-        },
-        GFP_KERNEL,
-    );
-    let attempt = match attempt {
-        Ok(attempt) => attempt,
-        Err(error) => {
-            connector.inner.lock().registered.take();
-            return Err(error.into());
-        }
-    };
-    let all = ReadLimits {
-        inbound: u32::MAX,
-        outbound: u32::MAX,
-    };
-    let limits = connector.capped(all);
-    let mut inner = connector.inner.lock();
-    // NDKPI: the listener's address is that of its connectors.
-    inner.local = Some(local);
-    inner.peer = Some(peer);
-    inner.limits = limits;
-    inner.take_data(incoming.data());
-    drop(inner);
-    Ok(Newcomer {
-        connector,
-        arrival,
-        attempt,
-    })
-}
-
-impl Newcomer {
-    /// Takes the connection over and has it delivered. Where it cannot be taken it is refused, and nothing delivered. Process
-    /// context, in the handler of the listener's id.
-    pub(crate) fn deliver(self, incoming: Incoming<'_>) {
-        let Self {
-            connector,
-            arrival,
-            attempt,
-        } = self;
-        let taken = connector
-            .port()
-            .enter()
-            .and_then(|device| Ok(incoming.take(device, queues::sleep().clone(), attempt)?));
-        match taken {
-            Ok(id) => {
-                let mut inner = connector.inner.lock();
-                inner.arrived = Some(id);
-                inner.arrival = Some(arrival);
-                drop(inner);
-                // The worker puts the id in its place, or destroys it where the device was removed meanwhile.
-                connector.kick();
-                queues::softirq().enqueue::<_, NOTIFY>(connector);
-            }
-            // Nobody has the handle; this gives it back. The listener counts the connection as answered.
-            Err(_) => object::close(connector, None),
-        }
-    }
 }

@@ -70,7 +70,7 @@ use crate::{
         cq::{
             self,
             CqEvents,
-            Wc, //
+            BATCH, //
         },
         handle::{
             self,
@@ -109,9 +109,6 @@ use kernel::{
 
 /// Work item that calls the notification.
 const NOTIFY: u64 = 2;
-
-/// Completions taken from the device at a time; as many as the RDMA core takes.
-const BATCH: usize = 16;
 
 /// A completion queue.
 #[pin_data]
@@ -546,15 +543,15 @@ impl Cq {
             if stash.tidy() < BATCH {
                 continue;
             }
-            let mut wc = [Wc::default(); BATCH];
-            let found = lower.as_ref().map_or(0, |lower| lower.poll(&mut wc));
-            for wc in wc.iter().take(found) {
-                // SAFETY: Polls are exclusive under this lock, as above. Work queues live as long as the device may have
-                // completions of them.
-                if let Some(completed) = unsafe { work::retire(wc) } {
-                    self.put(&mut stash, completed);
-                }
-            }
+            let found = lower.as_ref().map_or(0, |lower| {
+                lower.poll_each(BATCH, |wc| {
+                    // SAFETY: Polls are exclusive under this lock, as above. Work queues live as long as the device may have
+                    // completions of them.
+                    if let Some(completed) = unsafe { work::retire(wc) } {
+                        self.put(&mut stash, completed);
+                    }
+                })
+            });
             if found < BATCH {
                 stash.collectors = stash.collectors.saturating_sub(1);
                 if stash.collectors == 0 && stash.is_empty() {
@@ -651,21 +648,15 @@ impl Cq {
 /// The caller excludes other polls of `lower`.
 #[inline]
 unsafe fn drain<R: ResultRecord>(lower: &cq::Cq, sink: &mut Sink<R>) {
-    let mut wc = [Wc::default(); BATCH];
     while sink.left() > 0 {
-        // CAST: At most `BATCH`.
-        let want = sink.left().min(BATCH as u32) as usize;
-        let Some(room) = wc.get_mut(..want) else {
-            return;
-        };
-        let found = lower.poll(room);
-        for wc in room.iter().take(found) {
+        let want = BATCH.min(sink.left() as usize);
+        let found = lower.poll_each(want, |wc| {
             // SAFETY: By the requirements of this function. Work queues live as long as the device may have completions of
             // them.
             if let Some(completed) = unsafe { work::retire(wc) } {
                 sink.put(&completed);
             }
-        }
+        });
         if found < want {
             return;
         }

@@ -50,7 +50,7 @@ use kernel::{
 /// Process context; `net` is a namespace that the caller has a reference to, the pointers in `params` are valid as the
 /// header says, and `out` is writable.
 #[no_mangle]
-pub unsafe extern "C" fn ndk_open_adapter(
+pub(crate) unsafe extern "C" fn ndk_open_adapter(
     net: *mut ffi::net,
     params: *const ffi::ndk_open_params,
     out: *mut *mut ffi::ndk_adapter,
@@ -114,7 +114,7 @@ unsafe extern "C" fn adapter_closed(done: *mut c_void) {
 ///
 /// Process context, outside of every callback; `handle` came from [`ndk_open_adapter`] and was not closed.
 #[no_mangle]
-pub unsafe extern "C" fn ndk_close_adapter(handle: *mut ffi::ndk_adapter) {
+pub(crate) unsafe extern "C" fn ndk_close_adapter(handle: *mut ffi::ndk_adapter) {
     if handle.is_null() {
         return;
     }
@@ -135,19 +135,23 @@ pub unsafe extern "C" fn ndk_close_adapter(handle: *mut ffi::ndk_adapter) {
 ///
 /// Process context; `client` is valid until it is unregistered.
 #[no_mangle]
-pub unsafe extern "C" fn ndk_register_client(client: *mut ffi::ndk_client) -> c_int {
+pub(crate) unsafe extern "C" fn ndk_register_client(client: *mut ffi::ndk_client) -> c_int {
     let Some(raw) = NonNull::new(client) else {
         return status::to_errno(Status::InvalidParameter);
     };
     // SAFETY: By the requirements of this function.
-    let (ctx, client, calls) =
-        unsafe { (MaySleep::assume(), &mut *client, ClientCalls::new(raw)) };
-    if !client.provider.is_null() || client.add.is_none() || client.remove.is_none() {
+    let (ctx, fresh) = unsafe {
+        let complete = (*client).add.is_some() && (*client).remove.is_some();
+        (MaySleep::assume(), complete && (*client).provider.is_null())
+    };
+    if !fresh {
         return status::to_errno(Status::InvalidParameter);
     }
-    match Client::register(calls, &ctx) {
+    // SAFETY: It stays until it is unregistered, which drops the calls.
+    match Client::register(unsafe { ClientCalls::new(raw) }, &ctx) {
         Ok(registered) => {
-            client.provider = Arc::into_raw(registered).cast_mut().cast();
+            // SAFETY: As above; the callbacks, which have the pointer as well, do not touch this member.
+            unsafe { (*client).provider = Arc::into_raw(registered).cast_mut().cast() };
             0
         }
         Err(error) => status::to_errno(error),
@@ -160,13 +164,15 @@ pub unsafe extern "C" fn ndk_register_client(client: *mut ffi::ndk_client) -> c_
 ///
 /// Process context, outside of the client's callbacks; `client` is valid.
 #[no_mangle]
-pub unsafe extern "C" fn ndk_unregister_client(client: *mut ffi::ndk_client) {
+pub(crate) unsafe extern "C" fn ndk_unregister_client(client: *mut ffi::ndk_client) {
     // SAFETY: By the requirements of this function.
-    let (ctx, client) = unsafe { (MaySleep::assume(), &mut *client) };
-    if client.provider.is_null() {
+    let (ctx, provider) = unsafe {
+        let provider = core::mem::replace(&mut (*client).provider, core::ptr::null_mut());
+        (MaySleep::assume(), provider)
+    };
+    if provider.is_null() {
         return;
     }
-    let provider = core::mem::replace(&mut client.provider, core::ptr::null_mut());
     // SAFETY: `ndk_register_client` made the pointer from an `Arc` and left it a count.
     let registered = unsafe { Arc::from_raw(provider.cast::<Client>()) };
     Client::unregister(&registered, &ctx);

@@ -2,10 +2,33 @@
 
 //! Network Direct for Linux: an in-kernel RDMA provider over the RDMA core.
 
-use kernel::prelude::*;
+use kernel::{
+    c_str,
+    prelude::*, //
+};
 
+mod adapter;
+mod callback;
+mod clients;
+mod connector;
+mod cq;
 mod ctx;
+mod dispatch;
+mod endpoint;
+mod exports;
 mod ffi;
+mod lam;
+mod listener;
+mod mr;
+mod object;
+mod pd;
+mod qp;
+mod queues;
+mod registrar;
+mod registry;
+#[path = "../state/src/lib.rs"]
+mod state;
+mod status;
 mod sync;
 mod verbs;
 
@@ -17,11 +40,21 @@ module! {
     license: "GPL",
 }
 
-struct Ndk;
+/// The module. Its fields are dropped in their order: first the devices go, then the queues that took them away.
+#[pin_data]
+struct Ndk {
+    #[pin]
+    _devices: verbs::device::Registration<adapter::Provider>,
+    _queues: queues::Owner,
+}
 
-impl kernel::Module for Ndk {
-    fn init(_module: &'static ThisModule) -> Result<Self> {
-        pr_info!("loaded\n");
-        Ok(Ndk)
+impl kernel::InPlaceModule for Ndk {
+    fn init(_module: &'static ThisModule) -> impl PinInit<Self, Error> {
+        // SAFETY: Once, before all else.
+        unsafe { clients::init() };
+        try_pin_init!(Self {
+            _queues: queues::Owner::new()?,
+            _devices <- verbs::device::Registration::new(c_str!("ndk")),
+        })
     }
 }

@@ -40,7 +40,6 @@ use crate::{
         CloseEffect,
         CloseEvent,
         CloseStage,
-        Closed,
         Kind,
         Last,
         Life, //

@@ -206,9 +206,9 @@ pub(crate) struct Qp {
     inline_size: u64,
     read_invalidates: bool,
     number: u32,
-    /// Held by the one who drains the QP: posting sentinels takes the place of the consumer.
+    /// Whether the QP is quiesced. Held by the one who does it: posting sentinels takes the place of the consumer.
     #[pin]
-    draining: Mutex<()>,
+    quiet: Mutex<bool>,
     #[pin]
     usage: IrqSpinLock<Use>,
     #[pin]
@@ -395,7 +395,7 @@ impl Qp {
                     & ffi::NDK_ADAPTER_FLAG_RDMA_READ_LOCAL_INVALIDATE
                     != 0,
                 number,
-                draining <- new_mutex!(()),
+                quiet <- new_mutex!(false),
                 usage <- new_irq_spinlock!(Use::Free),
                 registered <- new_irq_spinlock!(None),
                 receive_cq,
@@ -695,7 +695,11 @@ impl Qp {
         let Ok(lower) = self.lower.get(ctx) else {
             return;
         };
-        let draining = self.draining.lock();
+        let mut quiet = self.quiet.lock();
+        if *quiet {
+            return;
+        }
+        *quiet = true;
         self.set_disconnected();
         self.line.flush_is_ours();
         let _ = lower.to_err(ctx);
@@ -716,7 +720,6 @@ impl Qp {
             }
             fsleep(PAUSE);
         }
-        drop(draining);
     }
 
     /// Posts the last request of each queue. One that the device refuses is done without: the others are still flushed.

@@ -16,6 +16,7 @@ use crate::{
 use core::{
     any::Any,
     marker::PhantomData,
+    mem::MaybeUninit,
     ptr::NonNull, //
 };
 use kernel::{
@@ -30,6 +31,9 @@ use kernel::{
         ArcBorrow, //
     },
 };
+
+/// Completions that [`Cq::poll_each`] takes at a time; as many as the RDMA core takes.
+pub(crate) const BATCH: usize = 16;
 
 /// What happens at a CQ.
 pub(crate) trait CqEvents: Send + Sync + Sized + 'static {
@@ -135,6 +139,26 @@ impl Cq {
         let got =
             unsafe { ffi::ndk_helper_ib_poll_cq(self.raw.as_ptr(), room, wc.as_mut_ptr().cast()) };
         usize::try_from(got).unwrap_or(0)
+    }
+
+    /// Takes up to `max` completions, but no more than [`BATCH`], and calls `each` with every one. Returns how many. Context as
+    /// [`Self::poll`].
+    #[inline]
+    pub(crate) fn poll_each(&self, max: usize, mut each: impl FnMut(&Wc)) -> usize {
+        // Not initialised: clearing it would take longer than all else here.
+        let mut wc = [const { MaybeUninit::<Wc>::uninit() }; BATCH];
+        let room = max.min(BATCH);
+        // CAST: At most `BATCH`.
+        // SAFETY: Valid by the type invariant; `wc` has room for `room` completions, whose layout is that of `Wc`.
+        let got = unsafe {
+            ffi::ndk_helper_ib_poll_cq(self.raw.as_ptr(), room as c_int, wc.as_mut_ptr().cast())
+        };
+        let got = usize::try_from(got).unwrap_or(0);
+        for wc in wc.iter().take(got) {
+            // SAFETY: The device wrote the first `got` of them.
+            each(unsafe { wc.assume_init_ref() });
+        }
+        got
     }
 
     /// Arms the CQ for one [`CqEvents::completion`]. Any context but the callbacks of [`CqEvents`].

@@ -105,21 +105,6 @@ impl<T> Handle<T> {
         // SAFETY: By the type invariant it owns a count, which only this thread has taken out.
         Some(unsafe { Arc::from_raw(raw) })
     }
-
-    /// As [`Self::take`], without waiting.
-    ///
-    /// # Safety
-    ///
-    /// Nobody looks at the content: the object of this handle is closed, and was the only way to
-    /// it.
-    pub(crate) unsafe fn take_unwatched(&self) -> Option<Arc<T>> {
-        let raw = self.raw.xchg(ptr::null_mut(), Full);
-        if raw.is_null() {
-            return None;
-        }
-        // SAFETY: As above; nobody looks at it by the requirements of this function.
-        Some(unsafe { Arc::from_raw(raw) })
-    }
 }
 
 impl<T> Drop for Handle<T> {

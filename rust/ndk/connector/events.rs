@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! What the connection manager and the QP tell a connector. Everything here records and kicks.
+
+use super::{
+    data::PrivateData,
+    Connector,
+    Inner, //
+};
+use crate::{
+    state::connector::{
+        self as state,
+        Refusal,
+        Report,
+        State, //
+    },
+    verbs::{
+        cm_id::{
+            CmEvent,
+            CmEvents,
+            Locked, //
+        },
+        work::FaultSink, //
+    },
+};
+use kernel::{
+    error::code,
+    sync::{
+        Arc,
+        ArcBorrow, //
+    },
+};
+
+/// Reason of a reject by the peer's consumer on InfiniBand and RoCE (`IB_CM_REJ_CONSUMER_DEFINED`).
+const REJ_CONSUMER_DEFINED: i32 = 28;
+
+/// Reason of a reject where nobody listens (`IB_CM_REJ_INVALID_SERVICE_ID`).
+const REJ_INVALID_SERVICE_ID: i32 = 8;
+
+/// One attempt to connect, which is what an id of the connection manager belongs to.
+pub(super) struct Attempt {
+    pub(super) connector: Arc<Connector>,
+    pub(super) epoch: u32,
+}
+
+impl CmEvents for Attempt {
+    fn event(this: ArcBorrow<'_, Self>, _id: &Locked<'_>, event: &CmEvent<'_>) {
+        let Some(report) = report_of(event) else {
+            return;
+        };
+        let mut inner = this.connector.inner.lock();
+        if inner.machine.epoch() == this.epoch {
+            inner.note(event);
+        }
+        let work = inner.report(this.epoch, report);
+        drop(inner);
+        if work {
+            this.connector.kick();
+        }
+    }
+}
+
+impl FaultSink for Connector {
+    fn connection_fault(self: Arc<Self>) {
+        // Only a QP that has been brought up fails so, and that only the last attempt does.
+        self.report_any(Report::Aborted);
+    }
+
+    fn message_before_establishment(self: Arc<Self>) {
+        let mut inner = self.inner.lock();
+        inner.message_first = inner.machine.state() == State::Accepting;
+        let work = inner.message_first;
+        drop(inner);
+        if work {
+            self.kick();
+        }
+    }
+}
+
+impl Inner {
+    /// Keeps what the peer sent, which is gone when the handler returns.
+    fn note(&mut self, event: &CmEvent<'_>) {
+        if !matches!(self.machine.state(), State::Connecting(_)) {
+            return;
+        }
+        match event {
+            CmEvent::ConnectResponse(data) => self.take_data(data),
+            CmEvent::Established(data) => {
+                // iWARP. Drivers differ in whose view of the limits they give here; with the larger taken for the smaller,
+                // what is told is never more than what is in force.
+                self.take_data(data);
+                if let Some(claim) = &self.claim {
+                    claim.spend();
+                }
+            }
+            CmEvent::Rejected { private_data, .. } => {
+                self.theirs = PrivateData::copy(private_data);
+            }
+            _ => {}
+        }
+    }
+}
+
+/// What an event means to the machine.
+fn report_of(event: &CmEvent<'_>) -> Option<Report> {
+    Some(match event {
+        CmEvent::AddrResolved => Report::AddressResolved,
+        CmEvent::AddrError(error) => {
+            Report::AddressError(state::address_error(error.to_errno().saturating_neg()))
+        }
+        CmEvent::RouteResolved => Report::RouteResolved,
+        CmEvent::RouteError(_) => Report::RouteError,
+        CmEvent::ConnectResponse(_) => Report::ConnectResponse,
+        CmEvent::ConnectError(_) => Report::ConnectError,
+        // Also for an established connection, when its neighbour has changed.
+        CmEvent::Unreachable(_) => Report::Unreachable,
+        CmEvent::Rejected {
+            reason,
+            private_data,
+        } => Report::Rejected(match *reason {
+            REJ_INVALID_SERVICE_ID => Refusal::NoListener,
+            REJ_CONSUMER_DEFINED => Refusal::Consumer,
+            // iWARP knows one kind of reject only.
+            _ if !private_data.is_empty() => Refusal::Consumer,
+            _ => Refusal::Other,
+        }),
+        CmEvent::Established(_) => Report::Established,
+        CmEvent::Disconnected(Ok(())) => Report::Disconnected,
+        CmEvent::Disconnected(Err(error)) if *error == code::ETIMEDOUT => {
+            Report::DisconnectTimedOut
+        }
+        CmEvent::Disconnected(Err(_)) => Report::Aborted,
+        // Does not come while the registry revokes first; if it does, the id must go.
+        CmEvent::DeviceRemoval => Report::DeviceRemoved,
+        CmEvent::AddrChange | CmEvent::TimewaitExit | CmEvent::Other(_) => return None,
+    })
+}

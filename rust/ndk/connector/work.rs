@@ -1,0 +1,484 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! The worker of a connector: does in process context, one after the other, what the machine asks for. It waits for the device,
+//! never for the peer.
+
+use super::{
+    data::{
+        to_result,
+        PrivateData, //
+    },
+    events::Attempt,
+    Connector,
+    Inner,
+    NOTIFY,
+    RUN,
+    TIMER, //
+};
+use crate::{
+    ctx::MaySleep,
+    object::Held,
+    qp::Qp,
+    queues,
+    state::{
+        connector::{
+            self as state,
+            Effect,
+            RejectAs,
+            Report,
+            Stage,
+            State,
+            Timer,
+            Work, //
+        },
+        limits,
+        status::Status, //
+    },
+    status::Result,
+    sync::{
+        cancel_delayed,
+        SleepItem, //
+    },
+    verbs::{
+        cm_id::{
+            CmId,
+            ConnParam,
+            Ops,
+            Reject, //
+        },
+        qp::{
+            self,
+            QpState, //
+        },
+    },
+};
+use kernel::{
+    error::code,
+    prelude::*,
+    sync::Arc,
+    time::{
+        msecs_to_jiffies,
+        Delta,
+        Instant,
+        Monotonic,
+        Msecs, //
+    },
+};
+
+/// Time for a Connect, up to the peer's answer. The connection manager alone would try for a little more than a minute.
+const CONNECT_MS: u32 = 60_000;
+
+/// Time for the consumer to complete or reject what the peer has accepted. Less than the 69 s (16 replies 4.3 s apart) after
+/// which a peer's connection manager gives up at the earliest, without telling.
+const HOLD_MS: u32 = 60_000;
+
+/// Time for the peer to complete what was accepted here. Longer than the hold, not to cut a slow consumer off.
+const ESTABLISH_MS: u32 = 120_000;
+
+/// Time for the peer's consumer to answer a Disconnect.
+const DISCONNECT_MS: u32 = 30_000;
+
+/// Time to find a neighbour or a path.
+const RESOLVE_MS: u32 = 5_000;
+
+/// RNR NAK timer: 0.64 ms. What the connection manager would set, 0, stands for 655 ms.
+const MIN_RNR_TIMER: u8 = 12;
+
+/// Retries, with and without an answer; after RNR NAKs the number stands for "for ever".
+const RETRIES: u8 = 7;
+
+/// A timer that runs.
+#[derive(Clone, Copy)]
+pub(super) struct Alarm {
+    timer: Timer,
+    epoch: u32,
+    due: Instant<Monotonic>,
+}
+
+impl Alarm {
+    fn new(timer: Timer, epoch: u32) -> Self {
+        let ms = match timer {
+            Timer::Connect => CONNECT_MS,
+            Timer::Hold => HOLD_MS,
+            Timer::Establish => ESTABLISH_MS,
+            Timer::Disconnect => DISCONNECT_MS,
+        };
+        Self {
+            timer,
+            epoch,
+            due: Instant::now() + Delta::from_millis(i64::from(ms)),
+        }
+    }
+
+    /// Milliseconds that are left.
+    fn left(&self) -> Msecs {
+        let left = self.due - Instant::now();
+        Msecs::try_from(left.as_millis_ceil()).unwrap_or(0)
+    }
+}
+
+impl SleepItem<RUN> for Connector {
+    fn run(this: Arc<Self>, ctx: &MaySleep) {
+        this.drive(ctx);
+    }
+}
+
+impl SleepItem<TIMER> for Connector {
+    fn run(this: Arc<Self>, _ctx: &MaySleep) {
+        let mut inner = this.inner.lock();
+        let Some(alarm) = inner.alarm else {
+            return;
+        };
+        // The run may be the late one of a timer that was stopped while it began.
+        let left = alarm.left();
+        if left != 0 {
+            drop(inner);
+            this.wake_in(left);
+            return;
+        }
+        inner.alarm = None;
+        let work = inner.report(alarm.epoch, Report::Expired(alarm.timer));
+        drop(inner);
+        if work {
+            this.kick();
+        }
+    }
+}
+
+impl Connector {
+    /// Does all that waits to be done.
+    pub(super) fn drive(self: &Arc<Self>, ctx: &MaySleep) {
+        let mut lower = self.lower.lock();
+        loop {
+            let mut inner = self.inner.lock();
+            let arrived = inner.arrived.take();
+            let next = inner.todo.pop();
+            let has_id = inner.machine.has_id();
+            let notify = core::mem::take(&mut inner.message_first);
+            drop(inner);
+            if arrived.is_some() {
+                *lower = arrived;
+            }
+            if let Some(id) = lower.as_ref().filter(|_| notify) {
+                // An error means that the peer's word has come as well.
+                let _ = id.notify_comm_est();
+            }
+            match next {
+                Some((epoch, effect)) => self.perform(&mut lower, epoch, effect, ctx),
+                None => {
+                    // An id that came in when the device was already being removed.
+                    if let Some(id) = lower.take_if(|_| !has_id) {
+                        id.destroy(ctx);
+                    }
+                    return;
+                }
+            }
+        }
+    }
+
+    fn perform(
+        self: &Arc<Self>,
+        lower: &mut Option<CmId>,
+        epoch: u32,
+        effect: Effect,
+        ctx: &MaySleep,
+    ) {
+        match effect {
+            Effect::Start(work) => match self.start(lower, epoch, work, ctx) {
+                Ok(()) => self.report(epoch, Report::Done(work)),
+                Err(status) => self.report(epoch, Report::Failed(work, status)),
+            },
+            Effect::SendReject(how) => self.send_reject(lower, how),
+            Effect::QpToError => {
+                if let Some(qp) = self.qp() {
+                    qp.set_disconnected();
+                    if let Ok(lower) = qp.lower(ctx) {
+                        // An error means that the device has stopped with it already.
+                        let _ = lower.to_err(ctx);
+                    }
+                }
+            }
+            Effect::Drain => {
+                if let Some(qp) = self.qp() {
+                    qp.quiesce(ctx);
+                }
+                self.report(epoch, Report::Quiet);
+            }
+            Effect::CompleteRequest(status) => self.complete(to_result(status)),
+            Effect::DisconnectEvent => self.raise(),
+            Effect::DestroyId => {
+                if let Some(id) = lower.take() {
+                    id.destroy(ctx);
+                }
+            }
+            Effect::ArmTimer(timer) => {
+                let alarm = Alarm::new(timer, epoch);
+                self.inner.lock().alarm = Some(alarm);
+                self.wake_in(alarm.left());
+            }
+            Effect::StopTimer(_) => {
+                self.inner.lock().alarm = None;
+                cancel_delayed::<Self, TIMER>(self);
+            }
+            Effect::ReleaseEndpoint => {
+                let endpoint = self.inner.lock().endpoint.take();
+                drop(endpoint);
+            }
+            Effect::ReleaseQp => {
+                let mut inner = self.inner.lock();
+                let released = (inner.claim.take(), inner.qp.take());
+                drop(inner);
+                drop(released);
+            }
+            Effect::Answered => {
+                if let Some(listener) = &self.listener {
+                    listener.answered();
+                }
+            }
+            // The first was had with the call, where it could fail. The second is the return of the teardown.
+            Effect::HoldEndpoint | Effect::EndClose => {}
+        }
+    }
+
+    /// Has the timer looked at.
+    fn wake_in(self: &Arc<Self>, ms: Msecs) {
+        // The tick that is going on does not count.
+        let delay = msecs_to_jiffies(ms).saturating_add(1);
+        queues::sleep().enqueue_delayed::<_, TIMER>(self.clone(), delay);
+    }
+
+    /// Hands the pending request over to its completion.
+    fn complete(self: &Arc<Self>, result: Result) {
+        let mut inner = self.inner.lock();
+        if let Some(claim) = inner
+            .claim
+            .as_ref()
+            .filter(|_| inner.machine.is_connected())
+        {
+            claim.spend();
+            claim.qp().set_connected();
+        }
+        inner.finished = inner.request.take().map(|request| (request, result));
+        drop(inner);
+        queues::softirq().enqueue::<_, NOTIFY>(self.clone());
+    }
+
+    /// Has the consumer told that the peer is gone, if it wants to know and has not ended the connection itself by now.
+    fn raise(self: &Arc<Self>) {
+        let Ok(held) = Held::callback(self) else {
+            return;
+        };
+        let mut inner = self.inner.lock();
+        if inner.machine.state() != State::PeerGone || inner.disconnect_event.is_none() {
+            drop(inner);
+            return;
+        }
+        inner.disconnected = Some(held);
+        drop(inner);
+        queues::softirq().enqueue::<_, NOTIFY>(self.clone());
+    }
+
+    fn send_reject(&self, lower: &Option<CmId>, how: RejectAs) {
+        let Some(id) = lower else {
+            return;
+        };
+        let inner = self.inner.lock();
+        // A close rejects as well, but has nothing to say.
+        let data = match (how, inner.machine.state()) {
+            (RejectAs::Consumer, State::Rejected) => inner.ours,
+            _ => PrivateData::NONE,
+        };
+        drop(inner);
+        // An error means that the peer gave up before.
+        let _ = id.reject(Reject::Consumer, data.as_bytes());
+    }
+
+    /// Starts what takes its time. What the machine does not want any more is left alone, and its outcome does not matter.
+    fn start(
+        self: &Arc<Self>,
+        lower: &mut Option<CmId>,
+        epoch: u32,
+        work: Work,
+        ctx: &MaySleep,
+    ) -> Result {
+        if !self.inner.lock().wants(epoch, work) {
+            return Err(Status::Cancelled);
+        }
+        if work == Work::Resolve {
+            *lower = Some(self.resolve(epoch, ctx)?);
+            return Ok(());
+        }
+        let id = lower.as_ref().ok_or(Status::ConnectionInvalid)?;
+        match work {
+            Work::Resolve => Ok(()),
+            Work::Route => id.resolve_route(RESOLVE_MS).map_err(unreachable),
+            Work::Connect => self.send_request(id, ctx),
+            Work::Complete => self.establish(id, epoch, work, ctx),
+            Work::Accept => self.establish(id, epoch, work, ctx),
+            Work::Disconnect => id.disconnect().map_err(|_| Status::ConnectionAborted),
+        }
+    }
+
+    /// Makes an id, binds it to the endpoint, and starts to look for the peer.
+    fn resolve(self: &Arc<Self>, epoch: u32, ctx: &MaySleep) -> Result<CmId> {
+        let port = self.port();
+        let attempt = Attempt {
+            connector: self.clone(),
+            epoch,
+        };
+        let id = CmId::new(
+            ctx,
+            &port.net(ctx)?,
+            port.enter()?,
+            queues::sleep().clone(),
+            Arc::new(attempt, GFP_KERNEL)?,
+        )?;
+        match self.aim(&id, ctx) {
+            Ok(()) => Ok(id),
+            Err(status) => {
+                // Now, since the consumer may come back for the same address.
+                id.destroy(ctx);
+                Err(status)
+            }
+        }
+    }
+
+    /// The part of [`Self::resolve`] that has an id.
+    fn aim(&self, id: &CmId, ctx: &MaySleep) -> Result {
+        let port = self.port();
+        let mut inner = self.inner.lock();
+        let (endpoint, peer) = (inner.endpoint.take(), inner.peer);
+        drop(inner);
+        let (Some(mut endpoint), Some(peer)) = (endpoint, peer) else {
+            return Err(Status::ConnectionInvalid);
+        };
+        id.set_afonly(ctx, true)?;
+        let bound = endpoint.bind(port, ctx, |local| id.bind_addr(ctx, local));
+        let mut inner = self.inner.lock();
+        inner.local = Some(endpoint.local());
+        inner.endpoint = Some(endpoint);
+        drop(inner);
+        bound?;
+        // NDKPI: an address that is not local to the adapter is invalid. Two devices can share an interface.
+        if !id.is_on(id.device()) || id.port_number() != port.number() {
+            return Err(Status::InvalidAddress);
+        }
+        id.resolve_addr(ctx, None, &peer, RESOLVE_MS)
+            .map_err(unreachable)
+    }
+
+    /// What a message to the peer is made of.
+    fn message(&self) -> Result<(Arc<Qp>, limits::ReadLimits, PrivateData)> {
+        let inner = self.inner.lock();
+        let claim = inner.claim.as_ref().ok_or(Status::ConnectionInvalid)?;
+        Ok((claim.qp().clone(), inner.limits, inner.ours))
+    }
+
+    fn send_request(&self, id: &CmId, ctx: &MaySleep) -> Result {
+        let (qp, limits, data) = self.message()?;
+        let qp = qp.lower(ctx)?;
+        if self.port().is_iwarp() {
+            // The driver takes the QP on from there when the reply comes.
+            qp.modify(ctx, &id.init_qp_attr(QpState::Init)?)?;
+        }
+        id.connect(ctx, &param(&qp, limits, &data))
+            .map_err(unreachable)
+    }
+
+    /// Brings the QP up and tells the peer, with an accept or with the completion of a connect.
+    fn establish(&self, id: &CmId, epoch: u32, work: Work, ctx: &MaySleep) -> Result {
+        let (qp, limits, data) = self.message()?;
+        let lower = qp.lower(ctx)?;
+        // No event comes in between: what is completed here was not taken back by the peer.
+        let locked = id.lock_handler(ctx);
+        let inner = self.inner.lock();
+        if !inner.wants(epoch, work) {
+            return Err(Status::Cancelled);
+        }
+        if let Some(claim) = &inner.claim {
+            claim.spend();
+        }
+        drop(inner);
+        if let Err(error) = self.bring_up(&lower, &locked, limits, ctx) {
+            let _ = locked.reject(Reject::Consumer, &[]);
+            return Err(broken(error));
+        }
+        // The first message may be here before its consumer knows that the connection stands, and asks for an answer.
+        qp.set_connected();
+        // On error either has rejected.
+        match work {
+            Work::Complete => locked.accept_rtu(),
+            _ => locked.accept(&param(&lower, limits, &data)),
+        }
+        .map_err(broken)
+    }
+
+    /// Moves a QP to where it can send; on iWARP the driver does that with the accept.
+    fn bring_up(
+        &self,
+        qp: &qp::Qp,
+        id: &Ops,
+        limits: limits::ReadLimits,
+        ctx: &MaySleep,
+    ) -> Result<(), Error> {
+        // It has been there since it was made, but the peer's rights are known only now.
+        qp.modify(ctx, &id.init_qp_attr(QpState::Init)?)?;
+        if self.port().is_iwarp() {
+            return Ok(());
+        }
+        let mut attr = id.init_qp_attr(QpState::Rtr)?;
+        attr.set_max_dest_rd_atomic(limits.inbound);
+        attr.set_min_rnr_timer(MIN_RNR_TIMER);
+        qp.modify(ctx, &attr)?;
+        let mut attr = id.init_qp_attr(QpState::Rts)?;
+        attr.set_max_rd_atomic(limits.outbound);
+        attr.set_retries(RETRIES, RETRIES);
+        qp.modify(ctx, &attr)
+    }
+}
+
+impl Inner {
+    /// Whether the machine still waits for the outcome of this work.
+    fn wants(&self, epoch: u32, work: Work) -> bool {
+        let state = self.machine.state();
+        epoch == self.machine.epoch()
+            && match work {
+                Work::Resolve => state == State::Connecting(Stage::Address),
+                Work::Route => state == State::Connecting(Stage::Route),
+                Work::Connect => state == State::Connecting(Stage::Reply),
+                Work::Complete => state == State::Completing,
+                Work::Accept => state == State::Accepting,
+                // Whatever comes after it, the peer is to be told.
+                Work::Disconnect => true,
+            }
+    }
+}
+
+/// The parameters of a connect request or of an accept.
+fn param<'a>(qp: &qp::Qp, limits: limits::ReadLimits, data: &'a PrivateData) -> ConnParam<'a> {
+    ConnParam {
+        private_data: data.as_bytes(),
+        responder_resources: limits.inbound,
+        initiator_depth: limits.outbound,
+        qp_num: qp.number(),
+        srq: false,
+    }
+}
+
+/// Why the peer could not be asked. The driver of siw finds out about a peer that refuses while it sends the request.
+fn unreachable(error: Error) -> Status {
+    if error == code::ECONNREFUSED || error == code::ECONNRESET {
+        Status::ConnectionRefused
+    } else {
+        state::address_error(error.to_errno().saturating_neg())
+    }
+}
+
+/// Why an establishment failed on our side.
+fn broken(error: Error) -> Status {
+    match Status::from(error) {
+        status @ (Status::InsufficientResources | Status::DeviceRemoved) => status,
+        // The connection manager does not know the connection any more.
+        _ => Status::ConnectionAborted,
+    }
+}
