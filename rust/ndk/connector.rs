@@ -109,6 +109,10 @@ mod incoming;
 mod notice;
 mod work;
 
+pub(crate) use self::{
+    data::ReadLimits,
+    incoming::prepare, //
+};
 use self::{
     data::{
         peer_limits,
@@ -117,10 +121,6 @@ use self::{
     },
     notice::Arrival,
     work::Alarm, //
-};
-pub(crate) use self::{
-    data::ReadLimits,
-    incoming::prepare, //
 };
 
 /// Work item that does the effects.
@@ -353,11 +353,10 @@ impl Connector {
             }),
             flags,
         )?;
-        let registered =
-            adapter
-                .port()
-                .registry()
-                .add(Rank::Connection, &connector, flags)?;
+        let registered = adapter
+            .port()
+            .registry()
+            .add(Rank::Connection, &connector, flags)?;
         connector.inner.lock().registered = Some(registered);
         Ok(connector)
     }

@@ -170,7 +170,6 @@ impl Lower for Listener {
 /// `InsufficientResources`, `DeviceRemoved`.
 pub(crate) fn create(adapter: &Arc<Adapter>, event: ConnectEvent) -> Result<Arc<Listener>> {
     let held = Held::successor(adapter)?;
-    let held = Held::successor(adapter)?;
     let listener = Arc::pin_init(
         pin_init!(Listener {
             shell: Opaque::new(ffi::ndk_listener {

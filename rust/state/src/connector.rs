@@ -356,6 +356,11 @@ impl Connector {
         self.pending
     }
 
+    /// Whether there is, or will be, an id that [`Effect::DestroyId`] has not asked for yet.
+    pub const fn has_id(&self) -> bool {
+        self.id
+    }
+
     /// Whether initiator requests may be posted: the queue pair of this connector is connected.
     pub const fn is_connected(&self) -> bool {
         matches!(self.state, State::Connected | State::PeerGone)
