@@ -10,10 +10,7 @@ use crate::{
     },
     log::Status, //
 };
-use kernel::{
-    fmt,
-    prelude::*, //
-};
+use kernel::fmt;
 
 /// Writes all limits, as `struct ndk_adapter_info` names them.
 fn limits(f: &mut fmt::Formatter<'_>, info: &AdapterInfo) -> fmt::Result {
