@@ -168,6 +168,8 @@ struct Inner {
     limits: limits::ReadLimits,
     /// What the next message to the peer carries.
     ours: PrivateData,
+    /// What to say with a reject. A close that follows at once does not take it back.
+    farewell: PrivateData,
     /// What the peer sent.
     theirs: PrivateData,
     alarm: Option<Alarm>,
@@ -196,6 +198,7 @@ impl Inner {
                 outbound: 0,
             },
             ours: PrivateData::NONE,
+            farewell: PrivateData::NONE,
             theirs: PrivateData::NONE,
             alarm: None,
             registered: None,
@@ -595,7 +598,7 @@ pub(crate) fn reject(this: &Arc<Connector>, private_data: &[u8]) -> Result {
     let mut inner = this.inner.lock();
     let step = inner.admit(Call::Reject)?;
     inner.apply(step);
-    inner.ours = data;
+    inner.farewell = data;
     drop(inner);
     this.kick();
     Ok(())

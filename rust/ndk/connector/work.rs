@@ -282,13 +282,10 @@ impl Connector {
         let Some(id) = lower else {
             return;
         };
-        let inner = self.inner.lock();
-        // A close rejects as well, but has nothing to say.
-        let data = match (how, inner.machine.state()) {
-            (RejectAs::Consumer, State::Rejected) => inner.ours,
+        let data = match how {
+            RejectAs::Consumer => self.inner.lock().farewell,
             _ => PrivateData::NONE,
         };
-        drop(inner);
         // An error means that the peer gave up before.
         let _ = id.reject(Reject::Consumer, data.as_bytes());
     }
