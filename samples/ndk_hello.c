@@ -107,7 +107,7 @@ static int talk(struct sockaddr_storage *local, char *buffer)
 		ndk_arm_cq(cq, NDK_CQ_NOTIFY_ANY);
 		ret = settle(&notified, -EINPROGRESS);
 	}
-	ret = ret ?: result.status ?: settle(&answer, ndk_disconnect(client, on_status, &answer));
+	ret = ret ?: result.status;
 	pr_info("%pISpc: status %d, received: %s\n", addr, ret, buffer + HALF);
 	return ret;
 }
@@ -123,7 +123,7 @@ static int __init ndk_hello_init(void)
 	ret = !buffer ? -ENOMEM :
 	      inet_pton_with_scope(current->nsproxy->net_ns, AF_UNSPEC, address ?: "", NULL, &addr) ?:
 	      ndk_open_adapter(current->nsproxy->net_ns, &params, &adapter) ?: talk(&addr, buffer);
-	/* No close fails. That of a listener ends when the connectors that it gave are closed. */
+	/* No close fails. That of a connector ends the connection, that of a listener waits for its connectors. */
 	close(connector, client);
 	pending = listener ? ndk_close_listener(listener, on_close, &refused) : 0;
 	close(connector, server);

@@ -34,6 +34,9 @@ use kernel::{
     prelude::*, //
 };
 
+/// The name of a region's first byte: the kernel's own addresses are nothing for a peer to know.
+const NAME: u64 = 1 << 32;
+
 /// A piece of registered memory, for a request.
 ///
 /// May outlive the region: a request that names a region which is gone fails.
@@ -78,7 +81,7 @@ impl Mr {
         Self(unsafe { Owned::new(raw, None) })
     }
 
-    /// Registers `buffer`, all of it, under its own address. The memory lives until the region is closed.
+    /// Registers `buffer`, all of it. The memory lives until the region is closed.
     pub(crate) fn register<N: Notice<Region>>(
         mut self,
         buffer: Buffer,
@@ -86,7 +89,6 @@ impl Mr {
         how: N,
     ) -> N::Return {
         let (sgl, nents) = buffer.sgl();
-        let address = buffer.as_ptr().addr() as u64;
         let length = buffer.len() as u64;
         let buffer = match Hook::new(buffer).and_then(|(hook, buffer)| {
             self.0.keep(hook)?;
@@ -99,7 +101,7 @@ impl Mr {
         how.request(
             // SAFETY: The MR is open; the buffer and its scatterlist live until it is closed.
             |done, context| unsafe {
-                dispatch!(mr, register_mr(mr, sgl, nents, address, length, flags.raw(), done, context) or MISSING)
+                dispatch!(mr, register_mr(mr, sgl, nents, NAME, length, flags.raw(), done, context) or MISSING)
             },
             move |status| {
                 status?;
@@ -142,7 +144,7 @@ impl Region {
 
     /// The address by which requests know the byte at `offset`.
     pub(crate) fn address(&self, offset: usize) -> u64 {
-        self.as_ptr().addr().wrapping_add(offset) as u64
+        NAME.wrapping_add(offset as u64)
     }
 
     /// The token for the peer.
@@ -290,6 +292,11 @@ impl<'a> Lam<'a> {
         self.lam
             .get(first..first.saturating_add(count))
             .unwrap_or(&[])
+    }
+
+    /// A name for the first byte that a registration can have.
+    pub(crate) fn name(&self) -> u64 {
+        NAME | u64::from(self.fbo)
     }
 
     /// Offset of the first byte in the first page.

@@ -66,7 +66,7 @@ impl Pd {
         )
     }
 
-    /// Registers `buffer`, all of it, under its own address. Sleeps.
+    /// Registers `buffer`, all of it. Sleeps.
     pub(crate) fn register(&self, buffer: Buffer, flags: MrFlags) -> Result<Region> {
         self.create_mr(Wait)?.register(buffer, flags, Wait)
     }

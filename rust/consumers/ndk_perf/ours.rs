@@ -112,7 +112,7 @@ impl Pages {
             pages,
             fbo: lam.fbo(),
             length: lam.buffer().len() as u64,
-            address: lam.buffer().as_ptr().addr() as u64,
+            address: lam.name(),
         })
     }
 }

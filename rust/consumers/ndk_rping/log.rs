@@ -115,14 +115,52 @@ impl Log {
 /// A status as its errno's name, or 0.
 pub(crate) struct Status(pub(crate) Result);
 
+/// What ndk answers, by name: the kernel has its names only with CONFIG_SYMBOLIC_ERRNAME.
+const NAMES: &[(Error, &str)] = &[
+    (ENOMEM, "ENOMEM"),
+    (EACCES, "EACCES"),
+    (EBUSY, "EBUSY"),
+    (EEXIST, "EEXIST"),
+    (EIO, "EIO"),
+    (EINVAL, "EINVAL"),
+    (EDOM, "EDOM"),
+    (EBADRQC, "EBADRQC"),
+    (EBADMSG, "EBADMSG"),
+    (EBADFD, "EBADFD"),
+    (EPROTO, "EPROTO"),
+    (E2BIG, "E2BIG"),
+    (ENODEV, "ENODEV"),
+    (ENOSPC, "ENOSPC"),
+    (ERANGE, "ERANGE"),
+    (EMSGSIZE, "EMSGSIZE"),
+    (EOVERFLOW, "EOVERFLOW"),
+    (ENOBUFS, "ENOBUFS"),
+    (EUSERS, "EUSERS"),
+    (EADDRINUSE, "EADDRINUSE"),
+    (EADDRNOTAVAIL, "EADDRNOTAVAIL"),
+    (EREMOTEIO, "EREMOTEIO"),
+    (ECANCELED, "ECANCELED"),
+    (ETIMEDOUT, "ETIMEDOUT"),
+    (EOPNOTSUPP, "EOPNOTSUPP"),
+    (EPROTONOSUPPORT, "EPROTONOSUPPORT"),
+    (ENETDOWN, "ENETDOWN"),
+    (ENETUNREACH, "ENETUNREACH"),
+    (EHOSTUNREACH, "EHOSTUNREACH"),
+    (ENOTCONN, "ENOTCONN"),
+    (EISCONN, "EISCONN"),
+    (ECONNREFUSED, "ECONNREFUSED"),
+    (ECONNABORTED, "ECONNABORTED"),
+    (ESHUTDOWN, "ESHUTDOWN"),
+];
+
 impl core::fmt::Display for Status {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.0 {
-            Ok(()) => f.write_str("0"),
-            Err(error) => match error.name().map(|name| name.to_str()) {
-                Some(Ok(name)) => f.write_str(name),
-                _ => write!(f, "{}", error.to_errno()),
-            },
+        let Err(error) = self.0 else {
+            return f.write_str("0");
+        };
+        match NAMES.iter().find(|entry| entry.0 == error) {
+            Some((_, name)) => f.write_str(name),
+            None => write!(f, "{}", error.to_errno()),
         }
     }
 }

@@ -89,6 +89,7 @@ pub(crate) struct Session {
     verified: Atomic<u32>,
     error: Atomic<i32>,
     over: Atomic<u32>,
+    cancelled: Atomic<u32>,
     stopped: Atomic<u32>,
     #[pin]
     peer: SpinLockIrq<Peer>,
@@ -117,6 +118,7 @@ impl Session {
                 verified: Atomic::new(0),
                 error: Atomic::new(0),
                 over: Atomic::new(0),
+                cancelled: Atomic::new(0),
                 stopped: Atomic::new(0),
                 peer <- new_spinlock_irq!(Peer {
                     address: None,
@@ -157,9 +159,11 @@ impl Session {
         self.finish(Err(ECANCELED));
     }
 
-    /// Ends it. The first status counts. Any context.
+    /// Ends it. The first status counts, and what was cancelled says less than why. Any context.
     pub(crate) fn finish(&self, status: Result) {
-        if self.over.cmpxchg(0, 1, Relaxed).is_ok() {
+        if status == Err(ECANCELED) {
+            self.cancelled.store(1, Relaxed);
+        } else if self.over.cmpxchg(0, 1, Relaxed).is_ok() {
             if let Err(error) = status {
                 self.error.store(error.to_errno(), Relaxed);
             }
@@ -169,7 +173,12 @@ impl Session {
 
     /// Its task has done its work.
     pub(crate) fn ended(&self, status: Result) {
-        self.finish(status);
+        let cancelled = self.cancelled.load(Relaxed) != 0 || status == Err(ECANCELED);
+        if cancelled && self.over.load(Relaxed) == 0 {
+            self.error.store(ECANCELED.to_errno(), Relaxed);
+        } else {
+            self.finish(status);
+        }
         self.enter(State::Ended);
     }
 
