@@ -2,7 +2,7 @@
 
 //! The lock-free machines under every interleaving, and every reordering that the memory model allows.
 //!
-//! `RUSTFLAGS='--cfg loom' cargo test --release --test loom`
+//! `RUSTFLAGS='--cfg loom' cargo test --release --test loom --target-dir target/loom`
 //!
 //! "Visible" is tested with relaxed accesses to a plain flag: only the machine orders them.
 
