@@ -115,14 +115,15 @@ wait_for() {
 
 WORLD_TYPE=rxe
 
-in_a() { ip netns exec a "$@"; }
-in_b() { ip netns exec b "$@"; }
+# By nsenter, not "ip netns exec", which would hide debugfs.
+in_a() { nsenter --net=/run/netns/a "$@"; }
+in_b() { nsenter --net=/run/netns/b "$@"; }
 
 # ib_a, ib_b: the names of the RDMA devices.
 ib_a() { echo "${WORLD_TYPE}_a"; }
 ib_b() { echo "${WORLD_TYPE}_b"; }
 
-link_add() { ip netns exec "$1" rdma link add "${WORLD_TYPE}_$1" type "$WORLD_TYPE" netdev "veth_$1"; }
+link_add() { nsenter --net="/run/netns/$1" rdma link add "${WORLD_TYPE}_$1" type "$WORLD_TYPE" netdev "veth_$1"; }
 link_del() { rdma link delete "${WORLD_TYPE}_$1"; }
 
 # Addresses show up in the GID table from a work item: rxe. iWARP has one GID, from the MAC.
@@ -190,9 +191,9 @@ world_down() {
 }
 
 # Drop (or let pass again) every packet that arrives in a namespace; links and addresses stay up.
-silence() { ip netns exec "$1" nft -f - <<<"table inet silence { chain i { type filter hook input priority -300; drop; }; chain o { type filter hook output priority -300; drop; }; }"; }
-unsilence() { ip netns exec "$1" nft delete table inet silence; }
-netem() { ip netns exec "$1" tc qdisc replace dev "veth_$1" root netem "${@:2}"; }
+silence() { nsenter --net="/run/netns/$1" nft -f - <<<"table inet silence { chain i { type filter hook input priority -300; drop; }; chain o { type filter hook output priority -300; drop; }; }"; }
+unsilence() { nsenter --net="/run/netns/$1" nft delete table inet silence; }
+netem() { nsenter --net="/run/netns/$1" tc qdisc replace dev "veth_$1" root netem "${@:2}"; }
 
 # --- resources -------------------------------------------------------------
 

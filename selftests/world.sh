@@ -6,10 +6,10 @@
 . "$(dirname "$0")/lib.sh"
 
 rping_once() {
-	ip netns exec b rping -s -a "$1" -C 5 &
+	in_b rping -s -a "$1" -C 5 &
 	local server=$! rc=0
 	sleep 0.5
-	timeout 20 ip netns exec a rping -c -a "$1" -C 5 || rc=$?
+	in_a timeout 20 rping -c -a "$1" -C 5 || rc=$?
 	wait "$server"
 	return "$rc"
 }
