@@ -39,7 +39,7 @@ use crate::{
             Protocol, //
         },
         net::NetNs, //
-    },
+    }, //
 };
 use core::mem::{
     offset_of,
@@ -189,11 +189,6 @@ impl Port {
         self.number
     }
 
-    /// What the port speaks.
-    pub(crate) fn protocol(&self) -> Protocol {
-        self.protocol
-    }
-
     /// Whether it is an iWARP port, where connecting has no third message.
     pub(crate) fn is_iwarp(&self) -> bool {
         self.protocol == Protocol::Iwarp
@@ -245,7 +240,11 @@ impl Port {
     }
 
     /// Calls `f` with device name and interface index as they are now. Sleeps.
-    pub(crate) fn with_names<R>(&self, ctx: &MaySleep, f: impl FnOnce(&CStr, i32) -> R) -> Result<R> {
+    pub(crate) fn with_names<R>(
+        &self,
+        ctx: &MaySleep,
+        f: impl FnOnce(&CStr, i32) -> R,
+    ) -> Result<R> {
         let device = self.enter()?;
         let ifindex = device
             .port(self.number)?

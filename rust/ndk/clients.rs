@@ -150,7 +150,11 @@ impl Client {
         }
         while let Some(port) = {
             let known = KNOWN.lock();
-            known.ports.iter().find(|port| !contains(&told, port)).cloned()
+            known
+                .ports
+                .iter()
+                .find(|port| !contains(&told, port))
+                .cloned()
         } {
             if told.push(port.clone(), GFP_KERNEL).is_err() {
                 return;

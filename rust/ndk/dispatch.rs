@@ -238,7 +238,8 @@ unsafe extern "C" fn query_adapter_info(
             if result.is_ok() {
                 // SAFETY: `bytes` is at most `room` and the size of the structure.
                 unsafe {
-                    info.cast::<u8>().copy_from_nonoverlapping((&raw const full).cast(), bytes)
+                    info.cast::<u8>()
+                        .copy_from_nonoverlapping((&raw const full).cast(), bytes)
                 };
             }
             (result, bytes)
@@ -329,11 +330,7 @@ unsafe extern "C" fn create_listener(
         )
     };
     // SAFETY: As above.
-    unsafe {
-        put_handle(listener, || {
-            listener::create(&adapter, required(event)?)
-        })
-    }
+    unsafe { put_handle(listener, || listener::create(&adapter, required(event)?)) }
 }
 
 unsafe extern "C" fn build_lam(
@@ -633,13 +630,7 @@ unsafe extern "C" fn fast_register(
         return status::to_errno(Status::InvalidParameter);
     }
     // SAFETY: The consumer's, as the module documentation says.
-    let (qp, mr, pages) = unsafe {
-        (
-            open::<Qp>(qp),
-            open::<Mr>(mr),
-            slice_of(pages, page_count),
-        )
-    };
+    let (qp, mr, pages) = unsafe { (open::<Qp>(qp), open::<Mr>(mr), slice_of(pages, page_count)) };
     status::of(pages.and_then(|pages| {
         qp.fast_register(
             context,
@@ -1184,7 +1175,9 @@ unsafe extern "C" fn listen(
             RequestCompletion::new(completion, context),
         )
     };
-    status::pending((|| listener::listen(&listener, address?, required(completion)?))())
+    status::pending((|| {
+        listener::listen(&listener, address?, required(completion)?)
+    })())
 }
 
 unsafe extern "C" fn get_listener_local_address(

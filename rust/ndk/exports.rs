@@ -25,7 +25,7 @@ use crate::{
     verbs::{
         addr::SocketAddr,
         net::NetNs, //
-    },
+    }, //
 };
 use core::{
     ffi::{

@@ -7,7 +7,7 @@
 //! `scatterlist`, `work_struct`, …) are its own: the generated file names only what
 //! `kernel::bindings` lacks.
 
-#![allow(
+#[allow(
     clippy::all,
     clippy::as_underscore,
     clippy::cast_lossless,
@@ -24,7 +24,6 @@
     unused_imports,
     unsafe_op_in_unsafe_fn
 )]
-
 mod generated {
     use kernel::bindings::*;
     use kernel::ffi;
@@ -49,15 +48,14 @@ pub(crate) use kernel::bindings::{
     in_addr,
     net,
     net_device,
-    page,
     scatterlist,
     sockaddr,
     sockaddr_in,
-    sockaddr_in6,
-    workqueue_struct, //
+    sockaddr_in6, //
 };
 
 /// What C calls `struct sockaddr_storage`.
+#[allow(non_camel_case_types, reason = "the name is C's")]
 pub(crate) type sockaddr_storage = kernel::bindings::__kernel_sockaddr_storage;
 
 macro_rules! assert_sizes {
@@ -72,8 +70,6 @@ assert_sizes! {
     ib_cq => NDK_SIZEOF_ib_cq,
     ib_device => NDK_SIZEOF_ib_device,
     ib_device_attr => NDK_SIZEOF_ib_device_attr,
-    ib_device_ops => NDK_SIZEOF_ib_device_ops,
-    ib_event_handler => NDK_SIZEOF_ib_event_handler,
     ib_gid_attr => NDK_SIZEOF_ib_gid_attr,
     ib_mr => NDK_SIZEOF_ib_mr,
     ib_pd => NDK_SIZEOF_ib_pd,
@@ -85,8 +81,6 @@ assert_sizes! {
     ib_recv_wr => NDK_SIZEOF_ib_recv_wr,
     ib_reg_wr => NDK_SIZEOF_ib_reg_wr,
     ib_send_wr => NDK_SIZEOF_ib_send_wr,
-    ib_srq => NDK_SIZEOF_ib_srq,
-    ib_srq_init_attr => NDK_SIZEOF_ib_srq_init_attr,
     ib_wc => NDK_SIZEOF_ib_wc,
     rdma_cm_event => NDK_SIZEOF_rdma_cm_event,
     rdma_cm_id => NDK_SIZEOF_rdma_cm_id,

@@ -73,11 +73,7 @@ impl Buffer {
     ///
     /// `sgl` is null or a scatterlist of `nents` entries; it and the memory it names are left alone while the buffer, or what
     /// is made of it, lives.
-    pub(crate) unsafe fn new(
-        sgl: *mut ffi::scatterlist,
-        nents: u32,
-        length: u64,
-    ) -> Result<Self> {
+    pub(crate) unsafe fn new(sgl: *mut ffi::scatterlist, nents: u32, length: u64) -> Result<Self> {
         // SAFETY: By the requirements of this function.
         let list = unsafe { sg::List::new(sgl, nents) }.ok_or(Status::InvalidParameter)?;
         let mut offset = 0;

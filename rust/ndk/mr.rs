@@ -51,7 +51,7 @@ use crate::{
             MrMapping, //
         },
         qp::Access, //
-    },
+    }, //
 };
 use kernel::{
     page::PAGE_SIZE,
@@ -272,7 +272,7 @@ pub(crate) fn initialize_fast_register(
             let result = held
                 .pd
                 .lower(ctx)
-                .and_then(|pd| Ok(FastMr::new(ctx, pd, page_count, true)?))
+                .and_then(|pd| Ok(FastMr::new(ctx, pd, page_count)?))
                 .and_then(|lower| Mr::install(held.object(), lower));
             (held, result)
         },
@@ -320,7 +320,7 @@ impl Mr {
     fn fill(this: &Arc<Self>, buffer: &Buffer, va: u64, access: Access, ctx: &MaySleep) -> Result {
         let pages = buffer.page_count();
         let mapping = Mapping::new(this.port().enter()?, buffer, GFP_KERNEL)?;
-        let lower = FastMr::new(ctx, this.pd.lower(ctx)?, pages, true)?;
+        let lower = FastMr::new(ctx, this.pd.lower(ctx)?, pages)?;
         {
             let mut claim = lower.claim().ok_or(Status::InternalError)?;
             claim.map_pages(mapping.pages(), buffer.offset(), buffer.length())?;
@@ -339,10 +339,7 @@ impl Mr {
             .set(lower)
             .map_err(|_| Status::InvalidDeviceRequest)?;
         // Last: what is registered can be revoked at once.
-        let registered = this
-            .port()
-            .registry()
-            .add(Rank::Memory, this, GFP_KERNEL)?;
+        let registered = this.port().registry().add(Rank::Memory, this, GFP_KERNEL)?;
         let old = this.registered.lock().replace(registered);
         drop(old);
         Ok(())

@@ -372,11 +372,7 @@ where
 /// # Errors
 ///
 /// Fails without memory or when `parent` is being closed; then `completion` is not called.
-pub(crate) fn create<P, T, F>(
-    parent: &Arc<P>,
-    completion: CreateCompletion,
-    make: F,
-) -> Result
+pub(crate) fn create<P, T, F>(parent: &Arc<P>, completion: CreateCompletion, make: F) -> Result
 where
     P: Object,
     T: Object,

@@ -33,7 +33,7 @@ use crate::{
         mr::FastMr,
         pd,
         qp::Access, //
-    },
+    }, //
 };
 use kernel::{
     prelude::*,

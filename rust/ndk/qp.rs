@@ -77,12 +77,11 @@ use crate::{
             WorkQueue, //
         },
         wr::{
-            PostError,
             RecvWr,
             SendWr,
             Sge, //
         },
-    },
+    }, //
 };
 use core::ffi::c_void;
 use kernel::{
@@ -205,7 +204,6 @@ pub(crate) struct Qp {
     max_transfer: u64,
     inline_size: u64,
     read_invalidates: bool,
-    number: u32,
     /// Whether the QP is quiesced. Held by the one who does it: posting sentinels takes the place of the consumer.
     #[pin]
     quiet: Mutex<bool>,
@@ -240,7 +238,7 @@ impl QpEvents for Events {
         match event {
             QpEvent::Fatal | QpEvent::RequestError | QpEvent::AccessError => this.line.broken(),
             QpEvent::CommEst => this.line.message_came_first(),
-            QpEvent::LastWqe | QpEvent::Other(_) => {}
+            QpEvent::Other => {}
         }
     }
 }
@@ -339,7 +337,6 @@ impl Qp {
                 lower_pd,
                 send_cq,
                 recv_cq,
-                None,
                 caps,
                 events.clone(),
             )?)
@@ -364,7 +361,6 @@ impl Qp {
         let device = port.enter()?;
         // NDKPI: receives may be posted before the connection.
         lower.to_init(ctx, &device.port(port.number())?, Access::NONE)?;
-        let number = lower.number();
         let lower = Arc::new(lower, GFP_KERNEL)?;
         let qp = Arc::pin_init(
             pin_init!(Self {
@@ -394,7 +390,6 @@ impl Qp {
                 read_invalidates: limits.adapter_flags
                     & ffi::NDK_ADAPTER_FLAG_RDMA_READ_LOCAL_INVALIDATE
                     != 0,
-                number,
                 quiet <- new_mutex!(false),
                 usage <- new_irq_spinlock!(Use::Free),
                 registered <- new_irq_spinlock!(None),
@@ -427,11 +422,6 @@ impl Qp {
     /// The PD it was made from.
     pub(crate) fn pd(&self) -> &Arc<Pd> {
         self.pd.object()
-    }
-
-    /// Its number on the device.
-    pub(crate) fn number(&self) -> u32 {
-        self.number
     }
 
     /// The QP on the device. Sleeps.
@@ -506,7 +496,7 @@ impl Qp {
         }
         self.send.publish(&reservation);
         // NDKPI: a deferred request may be started at once.
-        if let Err(error) = lower.post_send(&mut [request]) {
+        if let Err(error) = lower.post_send(request) {
             self.send.retract(&reservation);
             return Err(refused(error));
         }
@@ -643,7 +633,12 @@ impl Qp {
     }
 
     /// Ends a fast registration. Any context.
-    pub(crate) fn invalidate(self: ArcBorrow<'_, Self>, context: *mut c_void, mr: &Mr, flags: u32) -> Result {
+    pub(crate) fn invalidate(
+        self: ArcBorrow<'_, Self>,
+        context: *mut c_void,
+        mr: &Mr,
+        flags: u32,
+    ) -> Result {
         Op::Invalidate.check(flags)?;
         let guard = rcu::read_lock();
         let lower = self.ready(&guard)?;
@@ -672,7 +667,7 @@ impl Qp {
         let tag = Tag::new(ffi::ndk_operation_type_NDK_OPERATION_RECEIVE, false);
         let (wr_id, _) = self.receive.fill(reservation.index, tag, context);
         self.receive.publish(&reservation);
-        if let Err(error) = lower.post_recv(&mut [RecvWr::new(wr_id, sgl)]) {
+        if let Err(error) = lower.post_recv(RecvWr::new(wr_id, sgl)) {
             self.receive.retract(&reservation);
             return Err(refused(error));
         }
@@ -725,12 +720,12 @@ impl Qp {
     /// Posts the last request of each queue. One that the device refuses is done without: the others are still flushed.
     fn post_sentinels(&self, lower: &qp::Qp) {
         if let Ok(reservation) = self.send.reserve_sentinel() {
-            let (wr_id, _) = self
-                .send
-                .fill(reservation.index, Tag::sentinel(), core::ptr::null_mut());
+            let (wr_id, _) =
+                self.send
+                    .fill(reservation.index, Tag::sentinel(), core::ptr::null_mut());
             self.send.publish(&reservation);
             if lower
-                .post_send(&mut [SendWr::send(wr_id, &[]).signaled()])
+                .post_send(SendWr::send(wr_id, &[]).signaled())
                 .is_err()
             {
                 self.send.retract(&reservation);
@@ -741,7 +736,7 @@ impl Qp {
                 self.receive
                     .fill(reservation.index, Tag::sentinel(), core::ptr::null_mut());
             self.receive.publish(&reservation);
-            if lower.post_recv(&mut [RecvWr::new(wr_id, &[])]).is_err() {
+            if lower.post_recv(RecvWr::new(wr_id, &[])).is_err() {
                 self.receive.retract(&reservation);
             }
         }
@@ -834,20 +829,21 @@ impl Drop for Claim {
 #[inline]
 fn total(sgl: &[Sge]) -> u64 {
     // A slice has less than 2^60 elements of 16 bytes, each of less than 2^32 bytes; what counts is far below.
-    sgl.iter()
-        .fold(0u64, |sum, piece| sum.saturating_add(u64::from(piece.length())))
+    sgl.iter().fold(0u64, |sum, piece| {
+        sum.saturating_add(u64::from(piece.length()))
+    })
 }
 
 /// Why the device refused a request that passed our own checks.
 #[cold]
-fn refused(error: PostError) -> Status {
-    if error.error == ENOMEM {
+fn refused(error: Error) -> Status {
+    if error == ENOMEM {
         // The device's queue is full, or has not seen yet that it is not.
         Status::NoMoreEntries
-    } else if error.error == EINVAL {
+    } else if error == EINVAL {
         // The QP left the state in which it takes requests.
         Status::ConnectionInvalid
     } else {
-        error.error.into()
+        error.into()
     }
 }

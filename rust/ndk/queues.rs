@@ -35,8 +35,10 @@ static QUEUES: AtomicPtr<Queues> = AtomicPtr::new(ptr::null_mut());
 ///
 /// # Invariants
 ///
-/// While a value exists, `QUEUES` points to what the box owns.
-pub(crate) struct Owner(#[allow(dead_code, reason = "kept for its drop")] KBox<Queues>);
+/// While a value exists, `QUEUES` points to what `_queues` owns.
+pub(crate) struct Owner {
+    _queues: KBox<Queues>,
+}
 
 impl Owner {
     /// Makes the queues. Once, before anything else of the module; process context.
@@ -50,7 +52,7 @@ impl Owner {
         )?;
         QUEUES.store(&raw mut *queues, Ordering::Release);
         // INVARIANT: Just stored.
-        Ok(Self(queues))
+        Ok(Self { _queues: queues })
     }
 }
 

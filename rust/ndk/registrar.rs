@@ -87,7 +87,7 @@ impl Registrar {
             max_recv_sge: 1,
             max_inline: 0,
         };
-        let qp = Qp::new(ctx, pd, cq.clone(), cq, None, caps, events)?;
+        let qp = Qp::new(ctx, pd, cq.clone(), cq, caps, events)?;
         let port = device.port(port.number())?;
         qp.to_init(ctx, &port, Access::NONE)?;
         qp.connect_to_self(ctx, &port)?;
@@ -105,9 +105,7 @@ impl Registrar {
     }
 
     fn execute(&self, request: SendWr<'_>, ctx: &MaySleep) -> Result {
-        self.qp
-            .post_send(&mut [request.signaled()])
-            .map_err(Error::from)?;
+        self.qp.post_send(request.signaled())?;
         let begin = Instant::<Monotonic>::now();
         let mut pause = FIRST_PAUSE;
         loop {

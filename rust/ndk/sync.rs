@@ -23,7 +23,6 @@ use kernel::{
         },
         lock::{
             Backend,
-            Guard,
             Lock, //
         },
         Arc,
@@ -88,9 +87,6 @@ unsafe impl Backend for IrqSaveBackend {
 /// A spinlock that saves and disables interrupts, for data that verbs callbacks touch: they come in
 /// any context, rxe's with interrupts already off. Nested guards must be dropped in reverse order.
 pub(crate) type IrqSpinLock<T> = Lock<T, IrqSaveBackend>;
-
-/// Guard of an [`IrqSpinLock`].
-pub(crate) type IrqSpinLockGuard<'a, T> = Guard<'a, T, IrqSaveBackend>;
 
 /// Makes an initialiser of an [`IrqSpinLock`] with a lock class of its own.
 macro_rules! new_irq_spinlock {
@@ -249,13 +245,6 @@ impl SleepQueue {
             .enqueue_delayed::<Arc<T>, ID>(item, delay)
             .is_ok()
     }
-
-    /// Waits until everything that is queued now has run. Not from an item of this queue.
-    pub(crate) fn flush(&self, ctx: &MaySleep) {
-        ctx.check();
-        // SAFETY: By the type invariant of `OwnedQueue` the pointer is valid.
-        unsafe { ffi::ndk_helper_flush_workqueue(self.0.raw.as_ptr()) };
-    }
 }
 
 /// A work queue whose items run in softirq context, the only place from which consumers are called.
@@ -279,13 +268,6 @@ impl BhQueue {
         T: BhItem<ID> + WorkItem<ID, Pointer = Arc<T>> + HasWork<T, ID> + Send + Sync + 'static,
     {
         self.0.queue().enqueue::<Arc<T>, ID>(item).is_ok()
-    }
-
-    /// Waits until everything that is queued now has run.
-    pub(crate) fn flush(&self, ctx: &MaySleep) {
-        ctx.check();
-        // SAFETY: By the type invariant of `OwnedQueue` the pointer is valid.
-        unsafe { ffi::ndk_helper_flush_workqueue(self.0.raw.as_ptr()) };
     }
 }
 
@@ -332,21 +314,6 @@ where
     ctx.check();
     // SAFETY: The pointer is valid while `item` is borrowed.
     let pending = unsafe { bindings::cancel_work_sync(raw_work::<T, ID>(item)) };
-    if pending {
-        // SAFETY: It was pending, as the callee said.
-        unsafe { drop_pending(item) };
-    }
-    pending
-}
-
-/// As [`cancel_sync`], for an item with a delay.
-pub(crate) fn cancel_delayed_sync<T, const ID: u64>(item: &Arc<T>, ctx: &MaySleep) -> bool
-where
-    T: WorkItem<ID, Pointer = Arc<T>> + HasDelayedWork<T, ID>,
-{
-    ctx.check();
-    // SAFETY: The pointer is valid while `item` is borrowed.
-    let pending = unsafe { bindings::cancel_delayed_work_sync(raw_delayed::<T, ID>(item)) };
     if pending {
         // SAFETY: It was pending, as the callee said.
         unsafe { drop_pending(item) };

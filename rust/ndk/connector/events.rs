@@ -109,11 +109,11 @@ fn report_of(event: &CmEvent<'_>) -> Option<Report> {
             Report::AddressError(state::address_error(error.to_errno().saturating_neg()))
         }
         CmEvent::RouteResolved => Report::RouteResolved,
-        CmEvent::RouteError(_) => Report::RouteError,
+        CmEvent::RouteError => Report::RouteError,
         CmEvent::ConnectResponse(_) => Report::ConnectResponse,
-        CmEvent::ConnectError(_) => Report::ConnectError,
+        CmEvent::ConnectError => Report::ConnectError,
         // Also for an established connection, when its neighbour has changed.
-        CmEvent::Unreachable(_) => Report::Unreachable,
+        CmEvent::Unreachable => Report::Unreachable,
         CmEvent::Rejected {
             reason,
             private_data,
@@ -132,6 +132,6 @@ fn report_of(event: &CmEvent<'_>) -> Option<Report> {
         CmEvent::Disconnected(Err(_)) => Report::Aborted,
         // Does not come while the registry revokes first; if it does, the id must go.
         CmEvent::DeviceRemoval => Report::DeviceRemoved,
-        CmEvent::AddrChange | CmEvent::TimewaitExit | CmEvent::Other(_) => return None,
+        CmEvent::AddrChange | CmEvent::TimewaitExit | CmEvent::Other => return None,
     })
 }

@@ -2,12 +2,10 @@
 /* What bindgen reads for ndk.ko. */
 #include <linux/hrtimer_types.h>
 
-#include <rdma/ib_addr.h>
 #include <rdma/ib_cache.h>
 #include <rdma/ib_cm.h>
 #include <rdma/ib_verbs.h>
 #include <rdma/rdma_cm.h>
-#include <rdma/rdma_cm_ib.h>
 
 #include "helpers.h"
 #include "ndk_api.h"
@@ -21,8 +19,6 @@ NDK_SIZEOF(ib_client);
 NDK_SIZEOF(ib_cq);
 NDK_SIZEOF(ib_device);
 NDK_SIZEOF(ib_device_attr);
-NDK_SIZEOF(ib_device_ops);
-NDK_SIZEOF(ib_event_handler);
 NDK_SIZEOF(ib_gid_attr);
 NDK_SIZEOF(ib_mr);
 NDK_SIZEOF(ib_pd);
@@ -34,8 +30,6 @@ NDK_SIZEOF(ib_rdma_wr);
 NDK_SIZEOF(ib_recv_wr);
 NDK_SIZEOF(ib_reg_wr);
 NDK_SIZEOF(ib_send_wr);
-NDK_SIZEOF(ib_srq);
-NDK_SIZEOF(ib_srq_init_attr);
 NDK_SIZEOF(ib_wc);
 NDK_SIZEOF(rdma_cm_event);
 NDK_SIZEOF(rdma_cm_id);

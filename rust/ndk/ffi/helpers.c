@@ -2,9 +2,7 @@
 /* Static inlines and macros of the kernel as functions that Rust can call. No logic here. */
 
 #include <linux/inetdevice.h>
-#include <linux/interrupt.h>
 #include <linux/netdevice.h>
-#include <linux/nsproxy.h>
 #include <linux/preempt.h>
 #include <linux/sched/mm.h>
 #include <net/addrconf.h>
@@ -27,12 +25,6 @@ int ndk_helper_ib_post_recv(struct ib_qp *qp, const struct ib_recv_wr *wr,
 			    const struct ib_recv_wr **bad)
 {
 	return ib_post_recv(qp, wr, bad);
-}
-
-int ndk_helper_ib_post_srq_recv(struct ib_srq *srq, const struct ib_recv_wr *wr,
-				const struct ib_recv_wr **bad)
-{
-	return ib_post_srq_recv(srq, wr, bad);
 }
 
 int ndk_helper_ib_poll_cq(struct ib_cq *cq, int num, struct ib_wc *wc)
@@ -67,16 +59,6 @@ int ndk_helper_ib_destroy_qp(struct ib_qp *qp)
 	return ib_destroy_qp(qp);
 }
 
-struct ib_srq *ndk_helper_ib_create_srq(struct ib_pd *pd, struct ib_srq_init_attr *attr)
-{
-	return ib_create_srq(pd, attr);
-}
-
-int ndk_helper_ib_destroy_srq(struct ib_srq *srq)
-{
-	return ib_destroy_srq_user(srq, NULL);
-}
-
 struct ib_pd *ndk_helper_ib_alloc_pd(struct ib_device *dev)
 {
 	return ib_alloc_pd(dev, 0);
@@ -100,11 +82,6 @@ void ndk_helper_ib_update_fast_reg_key(struct ib_mr *mr, u8 key)
 u32 ndk_helper_ib_inc_rkey(u32 rkey)
 {
 	return ib_inc_rkey(rkey);
-}
-
-void *ndk_helper_ib_get_client_data(struct ib_device *dev, struct ib_client *client)
-{
-	return ib_get_client_data(dev, client);
 }
 
 bool ndk_helper_rdma_protocol_ib(const struct ib_device *dev, u32 port)
@@ -147,12 +124,12 @@ int ndk_helper_ah_to_self(struct ib_device *dev, u32 port, const struct ib_gid_a
 	rdma_ah_set_dgid_raw(ah, (void *)gid->gid.raw);
 	ah->grh.sgid_attr = gid;
 	if (ah->type == RDMA_AH_ATTR_TYPE_ROCE) {
-		ndev = ndk_helper_gid_ndev_get(gid);
-		if (!ndev)
-			return -ENODEV;
-		memcpy(ah->roce.dmac, ndev->dev_addr, ETH_ALEN);
-		dev_put(ndev);
-		return 0;
+		rcu_read_lock();
+		ndev = rdma_read_gid_attr_ndev_rcu(gid);
+		if (!IS_ERR(ndev))
+			memcpy(ah->roce.dmac, ndev->dev_addr, ETH_ALEN);
+		rcu_read_unlock();
+		return PTR_ERR_OR_ZERO(ndev);
 	}
 	ret = ib_query_port(dev, port, &attr);
 	if (ret)
@@ -161,20 +138,9 @@ int ndk_helper_ah_to_self(struct ib_device *dev, u32 port, const struct ib_gid_a
 	return 0;
 }
 
-int ndk_helper_ib_mtu_enum_to_int(enum ib_mtu mtu)
-{
-	return ib_mtu_enum_to_int(mtu);
-}
-
 void ndk_helper_ib_device_name(const struct ib_device *dev, char *name, size_t size)
 {
 	strscpy(name, dev_name(&dev->dev), size);
-}
-
-void ndk_helper_ib_init_event_handler(struct ib_event_handler *handler, struct ib_device *dev,
-				      void (*fn)(struct ib_event_handler *h, struct ib_event *ev))
-{
-	INIT_IB_EVENT_HANDLER(handler, dev, fn);
 }
 
 /* DMA. */
@@ -201,18 +167,6 @@ void ndk_helper_ib_dma_unmap_single(struct ib_device *dev, u64 addr, size_t size
 	ib_dma_unmap_single(dev, addr, size, dir);
 }
 
-u64 ndk_helper_ib_dma_map_page(struct ib_device *dev, struct page *page, unsigned long offset,
-			       size_t size, enum dma_data_direction dir)
-{
-	return ib_dma_map_page(dev, page, offset, size, dir);
-}
-
-void ndk_helper_ib_dma_unmap_page(struct ib_device *dev, u64 addr, size_t size,
-				  enum dma_data_direction dir)
-{
-	ib_dma_unmap_page(dev, addr, size, dir);
-}
-
 int ndk_helper_ib_dma_map_sg(struct ib_device *dev, struct scatterlist *sg, int nents,
 			     enum dma_data_direction dir)
 {
@@ -235,11 +189,6 @@ void ndk_helper_ib_dma_sync_for_device(struct ib_device *dev, u64 addr, size_t s
 				       enum dma_data_direction dir)
 {
 	ib_dma_sync_single_for_device(dev, addr, size, dir);
-}
-
-unsigned int ndk_helper_ib_dma_max_seg_size(struct ib_device *dev)
-{
-	return ib_dma_max_seg_size(dev);
 }
 
 u64 ndk_helper_sg_dma_address(struct scatterlist *sg)
@@ -298,42 +247,9 @@ struct net *ndk_helper_init_net(void)
 	return &init_net;
 }
 
-struct net *ndk_helper_current_net(void)
-{
-	return get_net(current->nsproxy ? current->nsproxy->net_ns : &init_net);
-}
-
 int ndk_helper_netdev_ifindex(const struct net_device *dev)
 {
 	return READ_ONCE(dev->ifindex);
-}
-
-void ndk_helper_netdev_name(const struct net_device *dev, char *name, size_t size)
-{
-	strscpy(name, dev->name, size);
-}
-
-void ndk_helper_dev_hold(struct net_device *dev)
-{
-	dev_hold(dev);
-}
-
-void ndk_helper_dev_put(struct net_device *dev)
-{
-	dev_put(dev);
-}
-
-struct net_device *ndk_helper_gid_ndev_get(const struct ib_gid_attr *attr)
-{
-	struct net_device *dev;
-
-	rcu_read_lock();
-	dev = rdma_read_gid_attr_ndev_rcu(attr);
-	if (IS_ERR(dev))
-		dev = NULL;
-	dev_hold(dev);
-	rcu_read_unlock();
-	return dev;
 }
 
 bool ndk_helper_netdev_has_addr4(struct net_device *dev, __be32 addr)
@@ -374,50 +290,6 @@ bool ndk_helper_netdev_has_addr6(struct net_device *dev, const struct in6_addr *
 	return found;
 }
 
-/* Up to max addresses of dev; returns how many there are, which may be more. */
-int ndk_helper_netdev_addrs(struct net_device *dev, struct sockaddr_storage *out, int max)
-{
-	const struct in_ifaddr *ifa;
-	struct in_device *in_dev;
-	int n = 0;
-
-	rcu_read_lock();
-	in_dev = __in_dev_get_rcu(dev);
-	if (in_dev)
-		in_dev_for_each_ifa_rcu(ifa, in_dev) {
-			if (n < max) {
-				struct sockaddr_in *sin = (struct sockaddr_in *)&out[n];
-
-				*sin = (struct sockaddr_in) {
-					.sin_family = AF_INET,
-					.sin_addr.s_addr = ifa->ifa_local,
-				};
-			}
-			n++;
-		}
-#if IS_ENABLED(CONFIG_IPV6)
-	struct inet6_dev *in6_dev = __in6_dev_get(dev);
-	const struct inet6_ifaddr *ifa6;
-
-	if (in6_dev)
-		list_for_each_entry_rcu(ifa6, &in6_dev->addr_list, if_list) {
-			if (n < max) {
-				struct sockaddr_in6 *sin6 = (struct sockaddr_in6 *)&out[n];
-
-				*sin6 = (struct sockaddr_in6) {
-					.sin6_family = AF_INET6,
-					.sin6_addr = ifa6->addr,
-				};
-				if (ipv6_addr_type(&ifa6->addr) & IPV6_ADDR_LINKLOCAL)
-					sin6->sin6_scope_id = dev->ifindex;
-			}
-			n++;
-		}
-#endif
-	rcu_read_unlock();
-	return n;
-}
-
 /* Work queues, contexts, locks. */
 
 struct workqueue_struct *ndk_helper_alloc_wq(const char *name, unsigned int flags, int max_active)
@@ -435,17 +307,6 @@ unsigned int ndk_helper_wq_bh_flags(void)
 	return WQ_BH | WQ_PERCPU;
 }
 
-void ndk_helper_flush_workqueue(struct workqueue_struct *wq)
-{
-	flush_workqueue(wq);
-}
-
-bool ndk_helper_queue_delayed_work(struct workqueue_struct *wq, struct delayed_work *work,
-				   unsigned long delay)
-{
-	return queue_delayed_work(wq, work, delay);
-}
-
 void ndk_helper_might_sleep(void)
 {
 	might_sleep();
@@ -454,11 +315,6 @@ void ndk_helper_might_sleep(void)
 bool ndk_helper_in_softirq(void)
 {
 	return in_serving_softirq() || IS_ENABLED(CONFIG_PREEMPT_RT);
-}
-
-bool ndk_helper_in_sleepable(void)
-{
-	return !in_atomic() && !irqs_disabled();
 }
 
 unsigned int ndk_helper_memalloc_noio_save(void)
@@ -474,16 +330,6 @@ void ndk_helper_memalloc_noio_restore(unsigned int flags)
 void ndk_helper_synchronize_rcu_expedited(void)
 {
 	synchronize_rcu_expedited();
-}
-
-void ndk_helper_local_bh_disable(void)
-{
-	local_bh_disable();
-}
-
-void ndk_helper_local_bh_enable(void)
-{
-	local_bh_enable();
 }
 
 unsigned long ndk_helper_spin_lock_irqsave(spinlock_t *lock)
@@ -502,14 +348,4 @@ void ndk_helper_spin_unlock_irqrestore(spinlock_t *lock, unsigned long flags)
 bool ndk_helper_spin_trylock_irqsave(spinlock_t *lock, unsigned long *flags)
 {
 	return spin_trylock_irqsave(lock, *flags);
-}
-
-bool ndk_helper_try_module_get(struct module *owner)
-{
-	return try_module_get(owner);
-}
-
-void ndk_helper_module_put(struct module *owner)
-{
-	module_put(owner);
 }

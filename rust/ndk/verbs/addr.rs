@@ -23,15 +23,6 @@ const AF_INET: u16 = 2;
 /// `AF_INET6`.
 const AF_INET6: u16 = 10;
 
-/// An address family.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Family {
-    /// IPv4.
-    V4,
-    /// IPv6.
-    V6,
-}
-
 /// An IP address without port.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum IpAddr {
@@ -42,14 +33,6 @@ pub(crate) enum IpAddr {
 }
 
 impl IpAddr {
-    /// Whether this is the wildcard address.
-    pub(crate) fn is_unspecified(&self) -> bool {
-        match self {
-            Self::V4(a) => *a == [0; 4],
-            Self::V6(a) => *a == [0; 16],
-        }
-    }
-
     /// Whether this is an IPv6 link-local address, which means nothing without a scope.
     pub(crate) fn is_link_local(&self) -> bool {
         matches!(self, Self::V6(a) if a[0] == 0xfe && a[1] & 0xc0 == 0x80)
@@ -63,11 +46,6 @@ impl IpAddr {
         }
     }
 
-    /// Whether this is an IPv4 address in IPv6 clothing (`::ffff:a.b.c.d`).
-    pub(crate) fn is_v4_mapped(&self) -> bool {
-        matches!(self, Self::V6(a) if a[..10] == [0; 10] && a[10..12] == [0xff; 2])
-    }
-
     /// The GID by which RoCE and iWARP know this address.
     pub(crate) fn to_gid(self) -> [u8; 16] {
         match self {
@@ -79,16 +57,6 @@ impl IpAddr {
                 gid
             }
             Self::V6(a) => a,
-        }
-    }
-
-    /// The address that a RoCE or iWARP GID stands for.
-    pub(crate) fn from_gid(gid: [u8; 16]) -> Self {
-        let v6 = Self::V6(gid);
-        if v6.is_v4_mapped() {
-            Self::V4([gid[12], gid[13], gid[14], gid[15]])
-        } else {
-            v6
         }
     }
 }
@@ -123,22 +91,10 @@ pub(crate) struct SocketAddr {
 }
 
 impl SocketAddr {
-    /// Bytes that hold every address this type knows.
-    pub(crate) const MAX_LEN: usize = size_of::<ffi::sockaddr_in6>();
-
     /// Makes an address with port (in host order) and, for link-local ones, the interface index.
     pub(crate) fn new(ip: IpAddr, port: u16, scope: u32) -> Self {
         let scope = if ip.is_link_local() { scope } else { 0 };
         Self { ip, port, scope }
-    }
-
-    /// The wildcard address of a family, port 0.
-    pub(crate) fn any(family: Family) -> Self {
-        let ip = match family {
-            Family::V4 => IpAddr::V4([0; 4]),
-            Family::V6 => IpAddr::V6([0; 16]),
-        };
-        Self::new(ip, 0, 0)
     }
 
     /// Reads what a consumer passed as `struct sockaddr *` and length.
@@ -244,14 +200,6 @@ impl SocketAddr {
         self.ip
     }
 
-    /// The address family.
-    pub(crate) fn family(&self) -> Family {
-        match self.ip {
-            IpAddr::V4(_) => Family::V4,
-            IpAddr::V6(_) => Family::V6,
-        }
-    }
-
     /// The port, in host order.
     pub(crate) fn port(&self) -> u16 {
         self.port
@@ -265,11 +213,6 @@ impl SocketAddr {
     /// The interface index of a link-local address, else 0.
     pub(crate) fn scope(&self) -> u32 {
         self.scope
-    }
-
-    /// Whether both have the same IP address and scope.
-    pub(crate) fn same_ip(&self, other: &Self) -> bool {
-        self.ip == other.ip && self.scope == other.scope
     }
 }
 

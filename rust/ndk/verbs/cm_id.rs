@@ -28,10 +28,7 @@ use crate::{
     },
     verbs::{
         addr::SocketAddr,
-        device::{
-            DeviceRef,
-            Protocol, //
-        },
+        device::DeviceRef,
         net::NetNs,
         qp::{
             QpAttr,
@@ -91,8 +88,6 @@ pub(crate) struct ConnData<'a> {
     pub(crate) responder_resources: u8,
     /// Reads that the peer lets us have outstanding there.
     pub(crate) initiator_depth: u8,
-    /// Number of the peer's QP; 0 on iWARP.
-    pub(crate) qp_num: u32,
 }
 
 /// An event of a connection.
@@ -104,14 +99,14 @@ pub(crate) enum CmEvent<'a> {
     /// The path is known.
     RouteResolved,
     /// There is no path.
-    RouteError(Error),
+    RouteError,
     /// Active side, not on iWARP: the peer accepted and waits for [`Locked::accept_rtu`] or a
     /// reject.
     ConnectResponse(ConnData<'a>),
     /// The connection failed on our side.
-    ConnectError(Error),
+    ConnectError,
     /// The peer does not answer. Also when the neighbour of an established connection has changed.
-    Unreachable(Error),
+    Unreachable,
     /// The peer refused or gave up, with a reason of the transport (`enum ib_cm_rej_reason`, or a
     /// negative errno on iWARP), and the data that its consumer sent.
     Rejected {
@@ -131,14 +126,14 @@ pub(crate) enum CmEvent<'a> {
     AddrChange,
     /// The QP's number can be used again.
     TimewaitExit,
-    /// Something else, by its number in `enum rdma_cm_event_type`.
-    Other(u32),
+    /// Something else.
+    Other,
 }
 
 /// Parameters of [`CmId::connect`] and [`Locked::accept`].
 #[derive(Clone, Copy)]
 pub(crate) struct ConnParam<'a> {
-    /// Data for the peer's consumer, at most 255 bytes; see [`private_data_limits`].
+    /// Data for the peer's consumer, at most 255 bytes.
     pub(crate) private_data: &'a [u8],
     /// Reads that the peer may have outstanding here.
     pub(crate) responder_resources: u8,
@@ -146,8 +141,6 @@ pub(crate) struct ConnParam<'a> {
     pub(crate) initiator_depth: u8,
     /// Number of the QP.
     pub(crate) qp_num: u32,
-    /// Whether the QP has an SRQ.
-    pub(crate) srq: bool,
 }
 
 impl ConnParam<'_> {
@@ -164,24 +157,9 @@ impl ConnParam<'_> {
             flow_control: 1,
             retry_count: 7,
             rnr_retry_count: 7,
-            srq: u8::from(self.srq),
             qp_num: self.qp_num,
             ..ffi::rdma_conn_param::default()
         })
-    }
-}
-
-/// How much private data a connect request, its acceptance and its rejection carry.
-pub(crate) fn private_data_limits(protocol: Protocol) -> (usize, usize, usize) {
-    match protocol {
-        // The length is one byte in `rdma_conn_param`; MPA itself has room for 512.
-        Protocol::Iwarp => (255, 255, 255),
-        // 36 bytes of the request are rdma_cm's own header.
-        _ => (
-            ffi::ib_cm_data_size_IB_CM_REQ_PRIVATE_DATA_SIZE as usize - 36,
-            ffi::ib_cm_data_size_IB_CM_REP_PRIVATE_DATA_SIZE as usize,
-            ffi::ib_cm_data_size_IB_CM_REJ_PRIVATE_DATA_SIZE as usize,
-        ),
     }
 }
 
@@ -221,13 +199,6 @@ unsafe impl Sync for Ops {}
 impl Ops {
     fn as_raw(&self) -> *mut ffi::rdma_cm_id {
         self.raw.as_ptr()
-    }
-
-    /// The local address, once bound or resolved.
-    pub(crate) fn local_addr(&self) -> Option<SocketAddr> {
-        // SAFETY: Valid by the type invariant. rdma_cm writes it when the id is bound or resolved,
-        // before we are told.
-        SocketAddr::from_storage(unsafe { &(*self.as_raw()).route.addr.src_addr })
     }
 
     /// The peer's address, once resolved or, for an incoming connection, from the start.
@@ -293,20 +264,6 @@ impl Ops {
         // CAST: Never narrower than 32 bits.
         to_result(unsafe { ffi::rdma_resolve_route(self.as_raw(), timeout_ms as c_ulong) })
     }
-
-    /// Sets the RNR NAK timer that [`Self::init_qp_attr`] gives (see
-    /// [`QpAttr::set_min_rnr_timer`]). RC only.
-    pub(crate) fn set_min_rnr_timer(&self, timer: u8) -> Result {
-        // SAFETY: Valid by the type invariant.
-        to_result(unsafe { ffi::rdma_set_min_rnr_timer(self.as_raw(), timer) })
-    }
-
-    /// Sets the acknowledge timeout (4.096 us times 2^`timeout`) that the connection uses; before
-    /// its route is resolved.
-    pub(crate) fn set_ack_timeout(&self, timeout: u8) -> Result {
-        // SAFETY: Valid by the type invariant.
-        to_result(unsafe { ffi::rdma_set_ack_timeout(self.as_raw(), timeout) })
-    }
 }
 
 /// An id whose handler lock is held by the current thread.
@@ -328,13 +285,6 @@ impl Deref for Locked<'_> {
 }
 
 impl Locked<'_> {
-    /// Sends the connect request; from [`CmEvent::RouteResolved`] on. Ends in an event.
-    pub(crate) fn connect(&self, param: &ConnParam<'_>) -> Result {
-        let mut raw = param.to_raw()?;
-        // SAFETY: The id is valid and its handler lock held by the type invariant.
-        to_result(unsafe { ffi::rdma_connect_locked(self.as_raw(), &mut raw) })
-    }
-
     /// Accepts an incoming connection, whose QP is in RTS already. On error the peer is rejected.
     pub(crate) fn accept(&self, param: &ConnParam<'_>) -> Result {
         let mut raw = param.to_raw()?;
@@ -483,14 +433,6 @@ impl CmId {
         &self.state.device
     }
 
-    /// Lets the id share its address with others that allow it as well. Before binding; it can be
-    /// switched on later, but not off.
-    pub(crate) fn set_reuseaddr(&self, ctx: &MaySleep, reuse: bool) -> Result {
-        ctx.check();
-        // SAFETY: Valid by the type invariant.
-        to_result(unsafe { ffi::rdma_set_reuseaddr(self.as_raw(), c_int::from(reuse)) })
-    }
-
     /// Keeps an IPv6 id from taking the IPv4 port too. Before binding.
     pub(crate) fn set_afonly(&self, ctx: &MaySleep, afonly: bool) -> Result {
         ctx.check();
@@ -535,7 +477,7 @@ impl CmId {
         })
     }
 
-    /// As [`Locked::connect`], taking the handler lock.
+    /// Sends the connect request; from [`CmEvent::RouteResolved`] on. Ends in an event.
     pub(crate) fn connect(&self, ctx: &MaySleep, param: &ConnParam<'_>) -> Result {
         ctx.check();
         let mut raw = param.to_raw()?;
@@ -592,11 +534,6 @@ impl<'a> Incoming<'a> {
         &self.data
     }
 
-    /// Our address, at which it came in.
-    pub(crate) fn local_addr(&self) -> Option<SocketAddr> {
-        self.ops.local_addr()
-    }
-
     /// The peer's address.
     pub(crate) fn peer_addr(&self) -> Option<SocketAddr> {
         self.ops.peer_addr()
@@ -645,11 +582,6 @@ impl<'a> Incoming<'a> {
     pub(crate) fn refuse(self) {
         // An error means that the peer is not there any more.
         let _ = self.ops.reject(Reject::NoListener, &[]);
-    }
-
-    /// Drops it without an answer: the peer tries again. On iWARP the same as rejecting.
-    pub(crate) fn ignore(self) {
-        self.verdict.set(ENOMEM.to_errno());
     }
 }
 
@@ -726,7 +658,6 @@ impl<'a> ConnData<'a> {
             private_data: unsafe { bytes(conn.private_data, conn.private_data_len) },
             responder_resources: conn.responder_resources,
             initiator_depth: conn.initiator_depth,
-            qp_num: conn.qp_num,
         }
     }
 }
@@ -736,24 +667,19 @@ impl<'a> CmEvent<'a> {
     ///
     /// `event` is being delivered to `id`.
     unsafe fn from_raw(id: *mut ffi::rdma_cm_id, event: &'a ffi::rdma_cm_event) -> Self {
-        let error = || {
-            Error::from_errno(if event.status < 0 {
-                event.status
-            } else {
-                -EIO_NUM
-            })
-        };
         match event.event {
             ffi::rdma_cm_event_type_RDMA_CM_EVENT_ADDR_RESOLVED => Self::AddrResolved,
-            ffi::rdma_cm_event_type_RDMA_CM_EVENT_ADDR_ERROR => Self::AddrError(error()),
+            ffi::rdma_cm_event_type_RDMA_CM_EVENT_ADDR_ERROR => {
+                Self::AddrError(to_result(event.status).err().unwrap_or(EIO))
+            }
             ffi::rdma_cm_event_type_RDMA_CM_EVENT_ROUTE_RESOLVED => Self::RouteResolved,
-            ffi::rdma_cm_event_type_RDMA_CM_EVENT_ROUTE_ERROR => Self::RouteError(error()),
+            ffi::rdma_cm_event_type_RDMA_CM_EVENT_ROUTE_ERROR => Self::RouteError,
             ffi::rdma_cm_event_type_RDMA_CM_EVENT_CONNECT_RESPONSE => {
                 // SAFETY: This event has connection parameters.
                 Self::ConnectResponse(unsafe { ConnData::from_raw(event) })
             }
-            ffi::rdma_cm_event_type_RDMA_CM_EVENT_CONNECT_ERROR => Self::ConnectError(error()),
-            ffi::rdma_cm_event_type_RDMA_CM_EVENT_UNREACHABLE => Self::Unreachable(error()),
+            ffi::rdma_cm_event_type_RDMA_CM_EVENT_CONNECT_ERROR => Self::ConnectError,
+            ffi::rdma_cm_event_type_RDMA_CM_EVENT_UNREACHABLE => Self::Unreachable,
             ffi::rdma_cm_event_type_RDMA_CM_EVENT_REJECTED => {
                 let mut len = 0;
                 // SAFETY: The event is a reject for this id; the callee looks for the data of a
@@ -777,10 +703,7 @@ impl<'a> CmEvent<'a> {
             ffi::rdma_cm_event_type_RDMA_CM_EVENT_DEVICE_REMOVAL => Self::DeviceRemoval,
             ffi::rdma_cm_event_type_RDMA_CM_EVENT_ADDR_CHANGE => Self::AddrChange,
             ffi::rdma_cm_event_type_RDMA_CM_EVENT_TIMEWAIT_EXIT => Self::TimewaitExit,
-            other => Self::Other(other),
+            _ => Self::Other,
         }
     }
 }
-
-/// `EIO`, for events that say that something failed but not how.
-const EIO_NUM: c_int = kernel::bindings::EIO as c_int;

@@ -8,10 +8,7 @@ use crate::{
         MaySleep, //
     },
     ffi,
-    verbs::{
-        device::DeviceRef,
-        qp::Qp, //
-    },
+    verbs::device::DeviceRef, //
 };
 use core::{
     any::Any,
@@ -121,14 +118,6 @@ impl Cq {
         &self.device
     }
 
-    /// How many completions fit. A CQ that gets more loses them and fails.
-    pub(crate) fn depth(&self) -> u32 {
-        // SAFETY: Valid by the type invariant; kernel CQs are not resized, so the member does not
-        // change.
-        let cqe = unsafe { self.raw.as_ref().cqe };
-        u32::try_from(cqe).unwrap_or(0)
-    }
-
     /// Takes completions out, oldest first, and returns how many. Any context but the callbacks of
     /// [`CqEvents`].
     #[inline]
@@ -175,11 +164,6 @@ impl Cq {
         // SAFETY: Valid by the type invariant.
         // CAST: A bit set of three bits.
         unsafe { ffi::ndk_helper_ib_req_notify_cq(self.raw.as_ptr(), flags as c_int) != 0 }
-    }
-
-    /// Destroys the CQ. When this returns, no callback runs. Sleeps.
-    pub(crate) fn destroy(self, ctx: &MaySleep) {
-        ctx.check();
     }
 }
 
@@ -261,25 +245,6 @@ pub(crate) enum WcStatus {
     Other(u32),
 }
 
-/// What kind of request ended. Valid for successes only.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum WcOpcode {
-    /// A send, with or without invalidate.
-    Send,
-    /// A receive.
-    Recv,
-    /// An RDMA write.
-    Write,
-    /// An RDMA read.
-    Read,
-    /// A local invalidate.
-    LocalInv,
-    /// A fast registration.
-    RegMr,
-    /// Something else, by its number in `enum ib_wc_opcode`.
-    Other(u32),
-}
-
 impl Wc {
     /// The number that was posted with the request.
     #[inline]
@@ -316,20 +281,6 @@ impl Wc {
         self.0.status == ffi::ib_wc_status_IB_WC_SUCCESS
     }
 
-    /// What kind of request it was, for a success.
-    #[inline]
-    pub(crate) fn opcode(&self) -> WcOpcode {
-        match self.0.opcode {
-            ffi::ib_wc_opcode_IB_WC_SEND => WcOpcode::Send,
-            ffi::ib_wc_opcode_IB_WC_RECV => WcOpcode::Recv,
-            ffi::ib_wc_opcode_IB_WC_RDMA_WRITE => WcOpcode::Write,
-            ffi::ib_wc_opcode_IB_WC_RDMA_READ => WcOpcode::Read,
-            ffi::ib_wc_opcode_IB_WC_LOCAL_INV => WcOpcode::LocalInv,
-            ffi::ib_wc_opcode_IB_WC_REG_MR => WcOpcode::RegMr,
-            other => WcOpcode::Other(other),
-        }
-    }
-
     /// Bytes that a successful receive or read brought.
     #[inline]
     pub(crate) fn byte_len(&self) -> u32 {
@@ -345,12 +296,6 @@ impl Wc {
         }
         // SAFETY: The flag says that this member was written.
         Some(unsafe { self.0.ex.invalidate_rkey })
-    }
-
-    /// Whether it belongs to `qp`.
-    #[inline]
-    pub(crate) fn is_of(&self, qp: &Qp) -> bool {
-        self.0.qp == qp.as_raw()
     }
 
     /// The number of a failed status in the low 16 bits, and above it as much as fits of the

@@ -57,31 +57,11 @@ pub(crate) trait Client: 'static {
     /// Process context, under locks of the RDMA core: no device may be registered from here.
     fn add(device: &Arc<Device>, ctx: &MaySleep) -> Result<Self::Data>;
 
-    /// Something happened to a port or to the whole device. Process context.
-    fn event(_data: &Self::Data, _event: DeviceEvent) {}
-
     /// The device goes away: revoke every [`DeviceRef`].
     ///
     /// No new ones can be had already. When this returns, removal waits until the last one is
-    /// dropped, and no event comes any more. Process context.
+    /// dropped. Process context.
     fn remove(data: Self::Data, ctx: &MaySleep);
-}
-
-/// An asynchronous event of a device.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum DeviceEvent {
-    /// The port came up.
-    PortActive(u32),
-    /// The port went down.
-    PortDown(u32),
-    /// The port's GID table, that is its addresses, changed.
-    GidChange(u32),
-    /// LID, partition, subnet manager or registration of the port changed.
-    PortChange(u32),
-    /// The device failed.
-    Fatal,
-    /// Something else, by its number in `enum ib_event_type`.
-    Other(u32),
 }
 
 /// The one registered client, which `ib_client.add` does not tell us. Null while there is none.
@@ -148,9 +128,7 @@ impl<T: Client> PinnedDrop for Registration<T> {
 }
 
 /// What hangs at an `ib_device` for our client.
-#[repr(C)]
 struct ClientData<T: Client> {
-    handler: Opaque<ffi::ib_event_handler>,
     device: Arc<Device>,
     data: T::Data,
 }
@@ -177,20 +155,7 @@ impl<T: Client> Callbacks<T> {
                     return Err(e);
                 }
             };
-            let data = KBox::into_raw(KBox::write(
-                room,
-                ClientData {
-                    handler: Opaque::uninit(),
-                    device,
-                    data,
-                },
-            ));
-            // SAFETY: `data` is valid, and its address stays until `remove` frees it.
-            unsafe {
-                let handler = (*data).handler.get();
-                ffi::ndk_helper_ib_init_event_handler(handler, raw.as_ptr(), Some(Self::event));
-                ffi::ib_register_event_handler(handler);
-            }
+            let data = KBox::into_raw(KBox::write(room, ClientData { device, data }));
             // SAFETY: Device and client are registered; the client's pointer was stored before it
             // was registered.
             unsafe {
@@ -213,43 +178,9 @@ impl<T: Client> Callbacks<T> {
         // SAFETY: `add` stored it, and the core calls `remove` once.
         let data = unsafe { KBox::from_raw(data.cast::<ClientData<T>>()) };
         data.device.gate.close();
-        // SAFETY: `add` registered it. When this returns no handler runs.
-        unsafe { ffi::ib_unregister_event_handler(data.handler.get()) };
-        let ClientData { device, data, .. } = KBox::into_inner(data);
+        let ClientData { device, data } = KBox::into_inner(data);
         T::remove(data, &ctx);
         device.gate.close_and_wait(&ctx);
-    }
-
-    /// # Safety
-    ///
-    /// Called by the RDMA core, in process context, with the handler inside a [`ClientData`] that
-    /// is not yet removed.
-    unsafe extern "C" fn event(handler: *mut ffi::ib_event_handler, event: *mut ffi::ib_event) {
-        // SAFETY: The handler is the first member of its `repr(C)` `ClientData`, which stays while
-        // handlers run.
-        let data = unsafe { &*handler.cast::<ClientData<T>>() };
-        // SAFETY: The core passes a valid event.
-        let event = unsafe { &*event };
-        T::event(&data.data, DeviceEvent::from_raw(event));
-    }
-}
-
-impl DeviceEvent {
-    fn from_raw(event: &ffi::ib_event) -> Self {
-        // SAFETY: Whatever member was written, reading it as a number is defined: the core clears
-        // the union before.
-        let port = unsafe { event.element.port_num };
-        match event.event {
-            ffi::ib_event_type_IB_EVENT_PORT_ACTIVE => Self::PortActive(port),
-            ffi::ib_event_type_IB_EVENT_PORT_ERR => Self::PortDown(port),
-            ffi::ib_event_type_IB_EVENT_GID_CHANGE => Self::GidChange(port),
-            ffi::ib_event_type_IB_EVENT_LID_CHANGE
-            | ffi::ib_event_type_IB_EVENT_PKEY_CHANGE
-            | ffi::ib_event_type_IB_EVENT_SM_CHANGE
-            | ffi::ib_event_type_IB_EVENT_CLIENT_REREGISTER => Self::PortChange(port),
-            ffi::ib_event_type_IB_EVENT_DEVICE_FATAL => Self::Fatal,
-            other => Self::Other(other),
-        }
     }
 }
 
@@ -372,17 +303,7 @@ impl DeviceRef {
             .max(1)
     }
 
-    /// The node's GUID, in network order.
-    pub(crate) fn node_guid(&self) -> u64 {
-        self.raw().node_guid
-    }
-
-    /// The device's number, which no other device has until this one is gone.
-    pub(crate) fn index(&self) -> u32 {
-        self.raw().index
-    }
-
-    /// Whether DMA addresses of this device are kernel addresses (rxe, siw).
+    /// Whether DMA addresses of this device are kernel addresses: a device in software (rxe, siw).
     pub(crate) fn is_virtual_dma(&self) -> bool {
         // SAFETY: Valid by the type invariant.
         unsafe { ffi::ndk_helper_ib_uses_virt_dma(self.as_raw()) }
@@ -426,18 +347,10 @@ pub(crate) enum Protocol {
 pub(crate) struct PortAttr {
     /// Whether the port can carry data.
     pub(crate) active: bool,
-    /// MTU in force, in bytes.
-    pub(crate) mtu: u32,
     /// Largest message, in bytes.
     pub(crate) max_msg_size: u32,
     /// Length of the GID table.
     pub(crate) gids: u32,
-    /// Local identifier (InfiniBand).
-    pub(crate) lid: u32,
-    /// `enum ib_port_width`.
-    pub(crate) width: u8,
-    /// `enum ib_port_speed`.
-    pub(crate) speed: u16,
 }
 
 /// A port of a device.
@@ -452,11 +365,6 @@ pub(crate) struct Port<'a> {
 }
 
 impl<'a> Port<'a> {
-    /// The port's device.
-    pub(crate) fn device(&self) -> &'a DeviceRef {
-        self.device
-    }
-
     /// The port's number, from 1.
     pub(crate) fn number(&self) -> u32 {
         self.number
@@ -493,16 +401,10 @@ impl<'a> Port<'a> {
         let mut raw = ffi::ib_port_attr::default();
         // SAFETY: By the type invariants the device is valid and has this port.
         to_result(unsafe { ffi::ib_query_port(self.device.as_raw(), self.number, &mut raw) })?;
-        // SAFETY: Computes on a number.
-        let mtu = unsafe { ffi::ndk_helper_ib_mtu_enum_to_int(raw.active_mtu) };
         Ok(PortAttr {
             active: raw.state == ffi::ib_port_state_IB_PORT_ACTIVE,
-            mtu: u32::try_from(mtu).unwrap_or(0),
             max_msg_size: raw.max_msg_sz,
             gids: u32::try_from(raw.gid_tbl_len).unwrap_or(0),
-            lid: raw.lid,
-            width: raw.active_width,
-            speed: raw.active_speed,
         })
     }
 
@@ -624,25 +526,9 @@ impl GidEntry {
         unsafe { self.raw().gid.raw }
     }
 
-    /// The IP address it stands for (RoCE, iWARP).
-    pub(crate) fn ip(&self) -> IpAddr {
-        IpAddr::from_gid(self.gid())
-    }
-
-    /// Its place in the table.
-    pub(crate) fn index(&self) -> u32 {
-        u32::from(self.raw().index)
-    }
-
     /// Whether it is for RoCE version 2.
     pub(crate) fn is_roce_v2(&self) -> bool {
         self.raw().gid_type == ffi::ib_gid_type_IB_GID_TYPE_ROCE_UDP_ENCAP
-    }
-
-    /// The interface that has the address; above a VLAN or bond not the port's own.
-    pub(crate) fn netdev(&self) -> Option<NetDev> {
-        // SAFETY: Valid by the type invariant; the callee takes a reference for us.
-        unsafe { NetDev::from_owned(ffi::ndk_helper_gid_ndev_get(self.as_raw())) }
     }
 }
 

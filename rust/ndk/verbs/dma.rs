@@ -22,8 +22,6 @@ use kernel::{
 pub(crate) enum Direction {
     /// The device reads.
     ToDevice,
-    /// The device writes.
-    FromDevice,
     /// Both.
     Both,
 }
@@ -32,7 +30,6 @@ impl Direction {
     fn raw(self) -> dma_data_direction {
         match self {
             Self::ToDevice => dma_data_direction::DMA_TO_DEVICE,
-            Self::FromDevice => dma_data_direction::DMA_FROM_DEVICE,
             Self::Both => dma_data_direction::DMA_BIDIRECTIONAL,
         }
     }
@@ -94,19 +91,6 @@ impl DmaSg {
         })
     }
 
-    /// The device it is mapped for.
-    pub(crate) fn device(&self) -> &DeviceRef {
-        &self.device
-    }
-
-    pub(super) fn as_raw(&self) -> *mut ffi::scatterlist {
-        self.sg.as_ptr()
-    }
-
-    pub(super) fn mapped(&self) -> c_int {
-        self.mapped
-    }
-
     /// The mapped pieces, as DMA address and length.
     pub(crate) fn iter(&self) -> DmaSgIter<'_> {
         DmaSgIter {
@@ -114,11 +98,6 @@ impl DmaSg {
             left: self.mapped,
             _sg: core::marker::PhantomData,
         }
-    }
-
-    /// Bytes mapped.
-    pub(crate) fn len(&self) -> u64 {
-        self.iter().map(|(_, len)| u64::from(len)).sum()
     }
 }
 
@@ -161,69 +140,6 @@ impl Iterator for DmaSgIter<'_> {
             self.left -= 1;
             Some(item)
         }
-    }
-}
-
-/// A mapped page, or a part of one, of somebody else.
-///
-/// # Invariants
-///
-/// `addr` is a mapping of `len` bytes for `device` in `direction`.
-pub(crate) struct DmaPage {
-    addr: u64,
-    len: usize,
-    direction: Direction,
-    device: DeviceRef,
-}
-
-impl DmaPage {
-    /// Maps `len` bytes at `offset` of a page. Any context. `ENOMEM` where the mapping fails.
-    ///
-    /// # Safety
-    ///
-    /// `page` is a page, with those following it if the range goes on there, that stays until the
-    /// value is dropped.
-    pub(crate) unsafe fn map(
-        device: DeviceRef,
-        page: *mut ffi::page,
-        offset: usize,
-        len: usize,
-        direction: Direction,
-    ) -> Result<Self> {
-        let raw = device.as_raw();
-        // SAFETY: The device is valid; the page is by this function's requirements.
-        let addr =
-            unsafe { ffi::ndk_helper_ib_dma_map_page(raw, page, offset, len, direction.raw()) };
-        // SAFETY: The device is valid.
-        if unsafe { ffi::ndk_helper_ib_dma_mapping_error(raw, addr) } != 0 {
-            return Err(ENOMEM);
-        }
-        // INVARIANT: Mapped above.
-        Ok(Self {
-            addr,
-            len,
-            direction,
-            device,
-        })
-    }
-
-    /// The DMA address.
-    pub(crate) fn addr(&self) -> u64 {
-        self.addr
-    }
-}
-
-impl Drop for DmaPage {
-    fn drop(&mut self) {
-        // SAFETY: By the type invariant it is mapped like this.
-        unsafe {
-            ffi::ndk_helper_ib_dma_unmap_page(
-                self.device.as_raw(),
-                self.addr,
-                self.len,
-                self.direction.raw(),
-            )
-        };
     }
 }
 
@@ -287,11 +203,6 @@ impl DmaBuf {
         self.addr
     }
 
-    /// The length in bytes.
-    pub(crate) fn len(&self) -> usize {
-        self.len
-    }
-
     fn check(&self, offset: usize, len: usize) -> Result<()> {
         match offset.checked_add(len) {
             Some(end) if end <= self.len => Ok(()),
@@ -321,12 +232,6 @@ impl DmaBuf {
         }
     }
 
-    /// Copies `from` to `offset` for the device to read. Any context. `EINVAL` beyond the end.
-    pub(crate) fn write(&mut self, offset: usize, from: &[u8]) -> Result {
-        // SAFETY: `from` can be read.
-        unsafe { self.write_raw(offset, from.as_ptr(), from.len()) }
-    }
-
     /// As [`Self::write`], from a consumer's pointer, and without exclusive access.
     ///
     /// # Safety
@@ -339,21 +244,6 @@ impl DmaBuf {
         // SAFETY: Within the buffer, as checked; the rest by this function's requirements.
         unsafe { ptr::copy_nonoverlapping(from, self.data.as_ptr().add(offset), len) };
         self.sync(offset, len, true);
-        Ok(())
-    }
-
-    /// Copies what the device wrote at `offset` to `to`. Any context. `EINVAL` beyond the end.
-    pub(crate) fn read(&self, offset: usize, to: &mut [u8]) -> Result {
-        self.check(offset, to.len())?;
-        self.sync(offset, to.len(), false);
-        // SAFETY: Within the buffer, as checked.
-        unsafe {
-            ptr::copy_nonoverlapping(
-                self.data.as_ptr().add(offset).cast_const(),
-                to.as_mut_ptr(),
-                to.len(),
-            )
-        };
         Ok(())
     }
 }

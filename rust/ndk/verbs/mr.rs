@@ -8,10 +8,7 @@ use crate::{
         MaySleep, //
     },
     ffi,
-    verbs::{
-        dma::DmaSg,
-        pd::Pd, //
-    },
+    verbs::pd::Pd, //
 };
 use core::{
     cell::UnsafeCell,
@@ -21,7 +18,10 @@ use core::{
     },
 };
 use kernel::{
-    error::from_err_ptr,
+    error::{
+        from_err_ptr,
+        to_result, //
+    },
     ffi::{
         c_int,
         c_uint, //
@@ -44,7 +44,7 @@ use kernel::{
 ///
 /// # Invariants
 ///
-/// * `raw` is an MR of `pd` that this value alone deregisters.
+/// * `raw` is an MR of `_pd` that this value alone deregisters.
 /// * `pages` and the mutable members of `raw` are touched by the holder of the one [`MrMapping`]
 ///   only.
 pub(crate) struct FastMr {
@@ -53,7 +53,8 @@ pub(crate) struct FastMr {
     claimed: Atomic<bool>,
     /// Room for one entry per page, for mapping without an allocation.
     pages: UnsafeCell<KVec<ffi::scatterlist>>,
-    pd: Arc<Pd>,
+    /// What the MR is in, and which goes after it.
+    _pd: Arc<Pd>,
 }
 
 // SAFETY: An MR may be used from every thread.
@@ -63,14 +64,11 @@ unsafe impl Sync for FastMr {}
 
 impl FastMr {
     /// Allocates an MR of at most `max_pages` pages. Sleeps.
-    ///
-    /// With `by_pages` there is room for [`MrMapping::map_pages`] as well.
-    pub(crate) fn new(ctx: &MaySleep, pd: Arc<Pd>, max_pages: u32, by_pages: bool) -> Result<Self> {
+    pub(crate) fn new(ctx: &MaySleep, pd: Arc<Pd>, max_pages: u32) -> Result<Self> {
         ctx.check();
-        let room = if by_pages { max_pages } else { 0 };
         let pages = KVec::from_elem(
             ffi::scatterlist::default(),
-            usize::try_from(room).map_err(|_| EINVAL)?,
+            usize::try_from(max_pages).map_err(|_| EINVAL)?,
             GFP_KERNEL,
         )?;
         // SAFETY: The PD is valid by its invariant.
@@ -83,18 +81,13 @@ impl FastMr {
             max_pages,
             claimed: Atomic::new(false),
             pages: UnsafeCell::new(pages),
-            pd,
+            _pd: pd,
         })
     }
 
     /// The raw MR.
     pub(super) fn as_raw(&self) -> *mut ffi::ib_mr {
         self.raw.as_ptr()
-    }
-
-    /// The PD it belongs to.
-    pub(crate) fn pd(&self) -> &Arc<Pd> {
-        &self.pd
     }
 
     /// How many pages fit.
@@ -123,11 +116,6 @@ impl FastMr {
             // INVARIANT: Nobody else has it, as `claimed` was false.
             .map(|_| MrMapping { mr: self })
     }
-
-    /// Deregisters the MR. Sleeps. No request that names it may be outstanding.
-    pub(crate) fn destroy(self, ctx: &MaySleep) {
-        ctx.check();
-    }
 }
 
 impl Drop for FastMr {
@@ -148,48 +136,7 @@ pub(crate) struct MrMapping<'a> {
     mr: &'a FastMr,
 }
 
-impl<'a> MrMapping<'a> {
-    /// The MR.
-    pub(crate) fn mr(&self) -> &'a FastMr {
-        self.mr
-    }
-
-    fn map_raw(
-        &mut self,
-        sg: *mut ffi::scatterlist,
-        nents: c_int,
-        offset: c_uint,
-        page_size: usize,
-    ) -> Result<()> {
-        let page_size = c_uint::try_from(page_size).map_err(|_| EINVAL)?;
-        if !page_size.is_power_of_two() {
-            return Err(EINVAL);
-        }
-        let mut offset = offset;
-        // SAFETY: The MR is valid, and ours to change by the type invariant; `sg` has `nents`
-        // mapped entries.
-        let mapped =
-            unsafe { ffi::ib_map_mr_sg(self.mr.raw.as_ptr(), sg, nents, &mut offset, page_size) };
-        match mapped {
-            n if n == nents => Ok(()),
-            n if n < 0 => Err(Error::from_errno(n)),
-            // A gap within the buffer, or more pages than fit.
-            _ => Err(EINVAL),
-        }
-    }
-
-    /// Maps a scatterlist from `offset` of its first piece on. `page_size` is a power of two, and
-    /// all pieces but the first and the last start and end on its multiples. `EINVAL` where not all
-    /// of it fits.
-    ///
-    /// Any context if `page_size` is `PAGE_SIZE` or less; a larger one may sleep on rxe.
-    pub(crate) fn map_sg(&mut self, sg: &DmaSg, offset: u32, page_size: usize) -> Result {
-        if !sg.device().is(self.mr.pd.device()) {
-            return Err(EINVAL);
-        }
-        self.map_raw(sg.as_raw(), sg.mapped(), offset, page_size)
-    }
-
+impl MrMapping<'_> {
     /// Maps `length` bytes from `offset` of the first page on, out of pages of `PAGE_SIZE` bytes at
     /// these DMA addresses. Any context, and without an allocation. `EINVAL` where the pages do not
     /// hold that much, or do not fit.
@@ -215,8 +162,24 @@ impl<'a> MrMapping<'a> {
             unsafe { ffi::ndk_helper_sg_set_dma(entry, *page, len as u32) };
             left -= len;
         }
-        let list = list.as_mut_ptr();
-        self.map_raw(list, nents, offset, page_size)
+        let mut offset = offset;
+        // SAFETY: The MR is valid, and ours to change by the type invariant; the list has `nents` mapped entries.
+        let mapped = unsafe {
+            ffi::ib_map_mr_sg(
+                self.mr.raw.as_ptr(),
+                list.as_mut_ptr(),
+                nents,
+                &mut offset,
+                // CAST: The size of a page.
+                page_size as c_uint,
+            )
+        };
+        if mapped == nents {
+            return Ok(());
+        }
+        to_result(mapped)?;
+        // More pages than fit.
+        Err(EINVAL)
     }
 
     /// Sets the address by which the region is named. Its offset within a page must be that of the
@@ -224,12 +187,6 @@ impl<'a> MrMapping<'a> {
     pub(crate) fn set_iova(&mut self, iova: u64) {
         // SAFETY: The MR is valid, and ours to change by the type invariant.
         unsafe { (*self.mr.raw.as_ptr()).iova = iova };
-    }
-
-    /// Bytes mapped.
-    pub(crate) fn length(&self) -> u64 {
-        // SAFETY: The MR is valid, and nobody changes it by the type invariant.
-        unsafe { (*self.mr.raw.as_ptr()).length }
     }
 
     /// Moves the MR to its next key, so that one that was given out is no good for the next

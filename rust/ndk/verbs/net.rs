@@ -6,19 +6,10 @@
 //! [`include/net/net_namespace.h`](srctree/include/net/net_namespace.h)
 
 use crate::{
-    ctx::MaySleep,
     ffi,
-    verbs::addr::{
-        IpAddr,
-        SocketAddr, //
-    },
+    verbs::addr::IpAddr, //
 };
 use core::ptr::NonNull;
-use kernel::{
-    ffi::c_int,
-    prelude::*,
-    str::CStr, //
-};
 
 /// A counted reference to a network namespace.
 ///
@@ -44,14 +35,6 @@ impl NetNs {
             unsafe { NonNull::new_unchecked(ffi::ndk_helper_get_net(ffi::ndk_helper_init_net())) };
         // INVARIANT: Taken above.
         Self(net)
-    }
-
-    /// The namespace of the current task. Process context.
-    pub(crate) fn current() -> Option<Self> {
-        // SAFETY: Takes a reference on the current task's namespace.
-        let net = unsafe { ffi::ndk_helper_current_net() };
-        // INVARIANT: The callee took a reference for us.
-        NonNull::new(net).map(Self)
     }
 
     /// Takes a reference on what a consumer passed. `None` for a null pointer.
@@ -97,9 +80,6 @@ impl Drop for NetNs {
     }
 }
 
-/// `IFNAMSIZ`.
-const NAME_LEN: usize = kernel::bindings::IFNAMSIZ as usize;
-
 /// A counted reference to a network interface.
 ///
 /// It delays the interface's removal: hold it for the length of a call only.
@@ -130,16 +110,6 @@ impl NetDev {
         self.0.as_ptr()
     }
 
-    /// Calls `f` with the interface's name. It may be renamed at the same time; the text is always
-    /// terminated.
-    pub(crate) fn with_name<R>(&self, f: impl FnOnce(&CStr) -> R) -> R {
-        let mut name = [0u8; NAME_LEN];
-        // SAFETY: The interface is alive by the type invariant; the callee writes at most
-        // `name.len()` bytes.
-        unsafe { ffi::ndk_helper_netdev_name(self.as_raw(), name.as_mut_ptr(), name.len()) };
-        f(CStr::from_bytes_until_nul(&name).unwrap_or(c""))
-    }
-
     /// The interface's index within its namespace.
     pub(crate) fn ifindex(&self) -> i32 {
         // SAFETY: The interface is alive by the type invariant.
@@ -168,26 +138,6 @@ impl NetDev {
                 unsafe { ffi::ndk_helper_netdev_has_addr6(self.as_raw(), &addr) }
             }
         }
-    }
-
-    /// The interface's addresses, IPv4 first, port 0. Process context.
-    ///
-    /// An address that comes while the list is made may be missing.
-    pub(crate) fn addrs(&self, _ctx: &MaySleep) -> Result<KVec<SocketAddr>> {
-        // More than an interface has, except where somebody measures how many it can have.
-        const MAX: usize = 256;
-        let mut raw = KVec::<ffi::sockaddr_storage>::with_capacity(MAX, GFP_KERNEL)?;
-        // SAFETY: The interface is alive by the type invariant; there is room for `MAX` elements.
-        let found =
-            unsafe { ffi::ndk_helper_netdev_addrs(self.as_raw(), raw.as_mut_ptr(), MAX as c_int) };
-        let found = usize::try_from(found).unwrap_or(0).min(MAX);
-        // SAFETY: The callee has written `found` elements, which is within the capacity.
-        unsafe { raw.inc_len(found) };
-        let mut addrs = KVec::with_capacity(found, GFP_KERNEL)?;
-        for addr in raw.iter().filter_map(SocketAddr::from_storage) {
-            addrs.push(addr, GFP_KERNEL)?;
-        }
-        Ok(addrs)
     }
 }
 

@@ -60,11 +60,6 @@ impl Pd {
         // SAFETY: Valid by the type invariant; the member does not change.
         unsafe { self.raw.as_ref().local_dma_lkey }
     }
-
-    /// Deallocates the PD. Sleeps.
-    pub(crate) fn destroy(self, ctx: &MaySleep) {
-        ctx.check();
-    }
 }
 
 impl Drop for Pd {

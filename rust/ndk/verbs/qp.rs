@@ -15,9 +15,7 @@ use crate::{
             Port,
             Protocol, //
         },
-        pd::Pd,
-        srq::Srq,
-        wr::post_chain, //
+        pd::Pd, //
     },
 };
 use core::{
@@ -46,11 +44,8 @@ use kernel::{
 
 pub(crate) use super::wr::{
     Access,
-    PostError,
     RecvWr,
-    SendChain,
-    SendWr,
-    Sge, //
+    SendWr, //
 };
 
 /// An asynchronous event of a QP.
@@ -64,10 +59,8 @@ pub(crate) enum QpEvent {
     AccessError,
     /// A message came before the connection was established.
     CommEst,
-    /// No receive of an SRQ is with this QP any more, after it went into the error state.
-    LastWqe,
-    /// Something else, by its number in `enum ib_event_type`.
-    Other(u32),
+    /// Something else.
+    Other,
 }
 
 /// What happens at a QP.
@@ -81,7 +74,7 @@ pub(crate) trait QpEvents: Send + Sync + Sized + 'static {
 pub(crate) struct QpCaps {
     /// Sends that may be outstanding.
     pub(crate) max_send_wr: u32,
-    /// Receives that may be outstanding; 0 with an SRQ.
+    /// Receives that may be outstanding.
     pub(crate) max_recv_wr: u32,
     /// Pieces of a send.
     pub(crate) max_send_sge: u32,
@@ -189,13 +182,6 @@ impl QpAttr {
         }
     }
 
-    /// Acknowledge timeout (4.096 us times 2^`timeout`), if the transition sets it.
-    pub(crate) fn set_timeout(&mut self, timeout: u8) {
-        if self.has(ffi::ib_qp_attr_mask_IB_QP_TIMEOUT) {
-            self.raw.timeout = timeout;
-        }
-    }
-
     /// Retries without acknowledge (at most 7) and after RNR NAK (7 is for ever), if the transition
     /// sets them.
     pub(crate) fn set_retries(&mut self, retries: u8, rnr_retries: u8) {
@@ -213,16 +199,16 @@ impl QpAttr {
 ///
 /// # Invariants
 ///
-/// * `raw` is a QP of `pd`, `send_cq`, `recv_cq` and `srq` that this value alone destroys.
+/// * `raw` is a QP of `pd`, `send_cq` and `_recv_cq` that this value alone destroys.
 /// * Its context is `events`.
 pub(crate) struct Qp {
     raw: NonNull<ffi::ib_qp>,
     caps: QpCaps,
     /// Kept for the callback.
     _events: Arc<dyn Any + Send + Sync>,
-    srq: Option<Arc<Srq>>,
     send_cq: Arc<Cq>,
-    recv_cq: Arc<Cq>,
+    /// Kept for the receives, which complete there.
+    _recv_cq: Arc<Cq>,
     pd: Arc<Pd>,
 }
 
@@ -240,16 +226,12 @@ impl Qp {
         pd: Arc<Pd>,
         send_cq: Arc<Cq>,
         recv_cq: Arc<Cq>,
-        srq: Option<Arc<Srq>>,
         caps: QpCaps,
         events: Arc<E>,
     ) -> Result<Self> {
         ctx.check();
         let device = pd.device();
-        if !device.is(send_cq.device())
-            || !device.is(recv_cq.device())
-            || srq.as_ref().is_some_and(|s| !device.is(s.pd().device()))
-        {
+        if !device.is(send_cq.device()) || !device.is(recv_cq.device()) {
             return Err(EINVAL);
         }
         let mut init = ffi::ib_qp_init_attr {
@@ -257,7 +239,6 @@ impl Qp {
             qp_context: Arc::as_ptr(&events).cast_mut().cast(),
             send_cq: send_cq.as_raw(),
             recv_cq: recv_cq.as_raw(),
-            srq: srq.as_ref().map_or(ptr::null_mut(), |srq| srq.as_raw()),
             cap: ffi::ib_qp_cap {
                 max_send_wr: caps.max_send_wr,
                 max_recv_wr: caps.max_recv_wr,
@@ -270,7 +251,7 @@ impl Qp {
             qp_type: ffi::ib_qp_type_IB_QPT_RC,
             ..ffi::ib_qp_init_attr::default()
         };
-        // SAFETY: PD, CQs and SRQ are valid by their invariants, and of one device. The callback
+        // SAFETY: PD and CQs are valid by their invariants, and of one device. The callback
         // gets `qp_context`, which `events` keeps alive until the QP is destroyed.
         let raw = from_err_ptr(unsafe { ffi::ndk_helper_ib_create_qp(pd.as_raw(), &mut init) })?;
         // INVARIANT: Just created with those parts, and nobody else has the pointer.
@@ -284,16 +265,10 @@ impl Qp {
                 max_inline: init.cap.max_inline_data,
             },
             _events: events,
-            srq,
             send_cq,
-            recv_cq,
+            _recv_cq: recv_cq,
             pd,
         })
-    }
-
-    /// The raw QP.
-    pub(super) fn as_raw(&self) -> *mut ffi::ib_qp {
-        self.raw.as_ptr()
     }
 
     /// The QP's number.
@@ -315,16 +290,6 @@ impl Qp {
     /// Where its sends complete.
     pub(crate) fn send_cq(&self) -> &Arc<Cq> {
         &self.send_cq
-    }
-
-    /// Where its receives complete.
-    pub(crate) fn recv_cq(&self) -> &Arc<Cq> {
-        &self.recv_cq
-    }
-
-    /// Where its receives come from, if not posted to itself.
-    pub(crate) fn srq(&self) -> Option<&Arc<Srq>> {
-        self.srq.as_ref()
     }
 
     /// Moves the QP to another state. Sleeps.
@@ -415,31 +380,20 @@ impl Qp {
         self.modify(ctx, &rts)
     }
 
-    /// Posts sends in order. Any context. On error those before [`PostError::index`] are posted.
+    /// Posts a send. Any context. `ENOMEM` for a full queue, `EINVAL` for a bad request or state.
     #[inline]
-    pub(crate) fn post_send(&self, wrs: &mut [SendWr<'_>]) -> Result<(), PostError> {
-        post_chain(wrs, |first, bad| {
-            // SAFETY: Valid by the type invariant; `post_chain` gives a linked chain that lives
-            // during the call.
-            unsafe { ffi::ndk_helper_ib_post_send(self.raw.as_ptr(), first, bad) }
-        })
+    pub(crate) fn post_send(&self, wr: SendWr<'_>) -> Result {
+        let mut bad = ptr::null();
+        // SAFETY: Valid by the type invariant; the request ends its chain, and lives during the call.
+        posted(unsafe { ffi::ndk_helper_ib_post_send(self.raw.as_ptr(), wr.as_raw(), &mut bad) })
     }
 
-    /// Posts receives in order. Any context. On error those before [`PostError::index`] are posted.
-    /// `EINVAL` with an SRQ.
+    /// Posts a receive. As [`Self::post_send`].
     #[inline]
-    pub(crate) fn post_recv(&self, wrs: &mut [RecvWr<'_>]) -> Result<(), PostError> {
-        post_chain(wrs, |first, bad| {
-            // SAFETY: Valid by the type invariant; `post_chain` gives a linked chain that lives
-            // during the call.
-            unsafe { ffi::ndk_helper_ib_post_recv(self.raw.as_ptr(), first, bad) }
-        })
-    }
-
-    /// Destroys the QP. What is posted may go without a completion. When this returns, no callback
-    /// runs. Sleeps.
-    pub(crate) fn destroy(self, ctx: &MaySleep) {
-        ctx.check();
+    pub(crate) fn post_recv(&self, wr: RecvWr<'_>) -> Result {
+        let mut bad = ptr::null();
+        // SAFETY: As above.
+        posted(unsafe { ffi::ndk_helper_ib_post_recv(self.raw.as_ptr(), wr.as_raw(), &mut bad) })
     }
 }
 
@@ -449,6 +403,16 @@ impl Drop for Qp {
         // SAFETY: By the type invariant it is ours.
         let ret = unsafe { ffi::ndk_helper_ib_destroy_qp(self.raw.as_ptr()) };
         kernel::warn_on!(ret != 0);
+    }
+}
+
+/// What a driver's post function says. A request counts as posted only where that is 0.
+#[inline]
+fn posted(ret: c_int) -> Result {
+    if ret == 0 {
+        Ok(())
+    } else {
+        Err(Error::from_errno(ret.min(-1)))
     }
 }
 
@@ -466,8 +430,7 @@ impl<E: QpEvents> Callbacks<E> {
             ffi::ib_event_type_IB_EVENT_QP_REQ_ERR => QpEvent::RequestError,
             ffi::ib_event_type_IB_EVENT_QP_ACCESS_ERR => QpEvent::AccessError,
             ffi::ib_event_type_IB_EVENT_COMM_EST => QpEvent::CommEst,
-            ffi::ib_event_type_IB_EVENT_QP_LAST_WQE_REACHED => QpEvent::LastWqe,
-            other => QpEvent::Other(other),
+            _ => QpEvent::Other,
         };
         // SAFETY: The context is what `Qp::new` took from an `Arc<E>`, which the `Qp` keeps until
         // it is destroyed.

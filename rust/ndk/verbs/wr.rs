@@ -2,15 +2,11 @@
 
 //! Work requests.
 //!
-//! They are built on the stack or in a caller's array and linked where they are when they are
-//! posted. Nothing here locks, and only [`SendChain::new`] allocates.
+//! They are built on the stack and posted one by one. Nothing here locks or allocates.
 
 use crate::{
     ffi,
-    verbs::{
-        mr::FastMr,
-        qp::Qp, //
-    },
+    verbs::mr::FastMr, //
 };
 use core::{
     marker::PhantomData,
@@ -22,10 +18,7 @@ use core::{
     ops::BitOr,
     ptr,
 };
-use kernel::{
-    ffi::c_int,
-    prelude::*, //
-};
+use kernel::ffi::c_int;
 
 /// What the peer may do with the QP, or somebody with an MR.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -103,66 +96,6 @@ impl Sge {
     }
 }
 
-/// Why a post failed, and where.
-#[derive(Clone, Copy)]
-pub(crate) struct PostError {
-    /// `ENOMEM` for a full queue, `EINVAL` for a bad request or state.
-    pub(crate) error: Error,
-    /// The first request that was not posted.
-    pub(crate) index: usize,
-}
-
-impl From<PostError> for Error {
-    fn from(e: PostError) -> Self {
-        e.error
-    }
-}
-
-/// A request that can be linked to the next one.
-pub(super) trait Link: Sized {
-    /// The C request, at the same address.
-    type Raw;
-
-    /// Links `self` to `next`.
-    fn link(&mut self, next: *mut Self::Raw);
-}
-
-/// Links `wrs` in their order, hands the first to `post`, and finds the request at which it
-/// stopped.
-#[inline]
-pub(super) fn post_chain<W: Link>(
-    wrs: &mut [W],
-    post: impl FnOnce(*const W::Raw, *mut *const W::Raw) -> c_int,
-) -> Result<(), PostError> {
-    let base = wrs.as_mut_ptr();
-    let len = wrs.len();
-    if len == 0 {
-        return Ok(());
-    }
-    for i in 0..len {
-        let next = if i + 1 < len {
-            // `i + 1` is within the slice.
-            base.wrapping_add(i + 1).cast::<W::Raw>()
-        } else {
-            ptr::null_mut()
-        };
-        // SAFETY: `i` is within the slice, to which `base` has exclusive access.
-        unsafe { (*base.add(i)).link(next) };
-    }
-    let mut bad: *const W::Raw = base.cast();
-    let ret = post(base.cast_const().cast(), &mut bad);
-    if ret == 0 {
-        return Ok(());
-    }
-    // Drivers set `bad` to the failed request; one that forgets leaves the first, and nothing was
-    // posted then.
-    let index = bad.addr().wrapping_sub(base.addr()) / size_of::<W>();
-    Err(PostError {
-        error: Error::from_errno(ret.min(-1)),
-        index: index.min(len - 1),
-    })
-}
-
 /// A receive request over a borrowed list of buffers.
 #[repr(transparent)]
 pub(crate) struct RecvWr<'a> {
@@ -184,14 +117,11 @@ impl<'a> RecvWr<'a> {
             _sgl: PhantomData,
         }
     }
-}
 
-impl Link for RecvWr<'_> {
-    type Raw = ffi::ib_recv_wr;
-
+    /// The C request, which is not linked to another.
     #[inline]
-    fn link(&mut self, next: *mut Self::Raw) {
-        self.raw.next = next;
+    pub(super) fn as_raw(&self) -> *const ffi::ib_recv_wr {
+        &self.raw
     }
 }
 
@@ -379,107 +309,9 @@ impl<'a> SendWr<'a> {
         self.flag(ffi::ib_send_flags_IB_SEND_INLINE)
     }
 
-    /// The number that comes back with the completion.
+    /// The C request, which is not linked to another.
     #[inline]
-    pub(crate) fn wr_id(&self) -> u64 {
-        // SAFETY: `send` is valid by the type invariant, and we put numbers in only.
-        unsafe { self.raw.send.__bindgen_anon_1.wr_id }
-    }
-}
-
-impl Link for SendWr<'_> {
-    type Raw = ffi::ib_send_wr;
-
-    #[inline]
-    fn link(&mut self, next: *mut Self::Raw) {
-        self.raw.send.next = next;
-    }
-}
-
-/// Room for a chain of send requests with their lists, for those that are posted later together.
-/// Allocates once.
-pub(crate) struct SendChain {
-    wrs: KVec<SendWr<'static>>,
-    sges: KVec<Sge>,
-    max_sge: usize,
-}
-
-// SAFETY: The pointers inside go to `sges` and to MRs, which may be used from every thread.
-unsafe impl Send for SendChain {}
-// SAFETY: Nothing can be done through a shared reference.
-unsafe impl Sync for SendChain {}
-
-impl SendChain {
-    /// Room for `max_wr` requests of `max_sge` pieces.
-    pub(crate) fn new(max_wr: usize, max_sge: usize, flags: kernel::alloc::Flags) -> Result<Self> {
-        let sges = max_wr.checked_mul(max_sge).ok_or(EOVERFLOW)?;
-        Ok(Self {
-            wrs: KVec::with_capacity(max_wr, flags)?,
-            sges: KVec::from_elem(Sge::default(), sges, flags)?,
-            max_sge,
-        })
-    }
-
-    /// How many requests are in.
-    pub(crate) fn len(&self) -> usize {
-        self.wrs.len()
-    }
-
-    /// Whether none is in.
-    pub(crate) fn is_empty(&self) -> bool {
-        self.wrs.is_empty()
-    }
-
-    /// Appends a request, with a copy of its list. `ENOMEM`: full. `EINVAL`: too many pieces.
-    ///
-    /// # Safety
-    ///
-    /// The MR of a registration lives until the chain is posted or cleared, and so does what a
-    /// request with inline data points to.
-    pub(crate) unsafe fn push(&mut self, wr: &SendWr<'_>) -> Result {
-        let at = self.wrs.len();
-        if at == self.wrs.capacity() {
-            return Err(ENOMEM);
-        }
-        let mut raw = wr.raw;
-        // SAFETY: `send` is valid by the type invariant of `SendWr`.
-        let send = unsafe { &mut raw.send };
-        let count = usize::try_from(send.num_sge).map_err(|_| EINVAL)?;
-        if count > self.max_sge {
-            return Err(EINVAL);
-        }
-        let start = at.checked_mul(self.max_sge).ok_or(EOVERFLOW)?;
-        let room = self
-            .sges
-            .as_mut_slice()
-            .get_mut(start..start + count)
-            .ok_or(ENOMEM)?;
-        if count > 0 {
-            // SAFETY: The request borrows a list of `count` pieces.
-            room.copy_from_slice(unsafe {
-                core::slice::from_raw_parts(send.sg_list.cast::<Sge>(), count)
-            });
-        }
-        // The list lives in `sges`, which is never reallocated.
-        send.sg_list = room.as_mut_ptr().cast();
-        // INVARIANT: Copied from a valid request.
-        self.wrs
-            .push_within_capacity(SendWr {
-                raw,
-                _sgl: PhantomData,
-            })
-            .map_err(|_| ENOMEM)
-    }
-
-    /// Posts everything and empties the chain. Any context.
-    pub(crate) fn post(&mut self, qp: &Qp) -> Result<(), PostError> {
-        let result = qp.post_send(self.wrs.as_mut_slice());
-        self.wrs.clear();
-        result
-    }
-
-    /// Empties the chain without posting.
-    pub(crate) fn clear(&mut self) {
-        self.wrs.clear();
+    pub(super) fn as_raw(&self) -> *const ffi::ib_send_wr {
+        (&raw const self.raw).cast()
     }
 }
