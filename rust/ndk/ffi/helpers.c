@@ -247,6 +247,11 @@ struct net *ndk_helper_init_net(void)
 	return &init_net;
 }
 
+void ndk_helper_dev_put(struct net_device *dev)
+{
+	dev_put(dev);
+}
+
 int ndk_helper_netdev_ifindex(const struct net_device *dev)
 {
 	return READ_ONCE(dev->ifindex);

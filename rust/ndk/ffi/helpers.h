@@ -65,6 +65,7 @@ struct net *ndk_helper_dev_net_get(struct net_device *dev);
 struct net *ndk_helper_get_net(struct net *net);
 void ndk_helper_put_net(struct net *net);
 struct net *ndk_helper_init_net(void);
+void ndk_helper_dev_put(struct net_device *dev);
 int ndk_helper_netdev_ifindex(const struct net_device *dev);
 bool ndk_helper_netdev_has_addr4(struct net_device *dev, __be32 addr);
 bool ndk_helper_netdev_has_addr6(struct net_device *dev, const struct in6_addr *addr);

@@ -94,6 +94,13 @@ unsafe impl Send for NetDev {}
 // SAFETY: As above.
 unsafe impl Sync for NetDev {}
 
+impl Drop for NetDev {
+    fn drop(&mut self) {
+        // SAFETY: By the type invariant the reference is ours to give back.
+        unsafe { ffi::ndk_helper_dev_put(self.0.as_ptr()) };
+    }
+}
+
 impl NetDev {
     /// Takes over a reference. `None` for a null pointer.
     ///
