@@ -679,8 +679,9 @@ static inline int ndk_send(struct ndk_qp *qp, void *context,
  * @sgl: the buffer; the array is read during the call only
  * @nr_sge: entries of @sgl
  *
- * Return: 0; -ENOBUFS when the queue is full; -EMSGSIZE for too many SGEs;
- * -EBADRQC on a QP with an SRQ; -ENODEV.
+ * Return: 0; -ENOBUFS when the queue is full; -EMSGSIZE for too many SGEs or
+ * bytes; -ENOTCONN when the connection has ended; -EBADRQC on a QP with an SRQ;
+ * -ENODEV.
  */
 static inline int ndk_receive(struct ndk_qp *qp, void *context,
 			      const struct ndk_sge *sgl, u32 nr_sge)
@@ -725,8 +726,8 @@ static inline int ndk_bind(struct ndk_qp *qp, void *context,
  *
  * The tokens of @mr are new, and can be read as soon as the call returns.
  * Return: 0; -ENOTCONN; -EACCES for remote rights that @mr was not made ready
- * for; -EINVAL; -EBADRQC when @mr is registered or not ready; -ENOBUFS;
- * -ENODEV.
+ * for; -EINVAL; -EBADRQC when @mr is not ready; -ENOBUFS; -ENODEV. When @mr is
+ * still registered the request ends with an error, and with it the connection.
  */
 static inline int ndk_fast_register(struct ndk_qp *qp, void *context,
 				    struct ndk_mr *mr, u32 page_count,
@@ -744,8 +745,9 @@ static inline int ndk_fast_register(struct ndk_qp *qp, void *context,
  * @mr_or_mw: header of the MR or window
  * @flags: NDK_OP_FLAG_SILENT_SUCCESS, READ_FENCE, DEFER
  *
- * Return: 0; -ENOTCONN; -EINVAL; -EBADRQC when there is nothing to end;
- * -ENOBUFS; -ENODEV.
+ * Return: 0; -ENOTCONN; -EINVAL; -EBADRQC when @mr_or_mw is not ready; -ENOBUFS;
+ * -ENODEV. When there is nothing to end the request ends with an error, and with
+ * it the connection.
  */
 static inline int ndk_invalidate(struct ndk_qp *qp, void *context,
 				 struct ndk_object_header *mr_or_mw, u32 flags)

@@ -14,6 +14,9 @@
 //!
 //! The device calls in any context, on rxe with its lock held and interrupts off. So its handler only records and kicks; the
 //! consumer is called from a softirq work item, which never runs twice at a time.
+//!
+//! A failed request answers an arm for solicited completions as well, and devices say so; rxe does not. On devices in software
+//! the provider therefore looks for failures itself while a CQ is armed so, every [`WATCH_MS`].
 
 use crate::{
     adapter::{
@@ -62,9 +65,12 @@ use crate::{
     },
     sync::{
         bh_work,
+        cancel_delayed,
         new_irq_spinlock,
+        sleep_work,
         BhItem,
-        IrqSpinLock, //
+        IrqSpinLock,
+        SleepItem, //
     },
     verbs::{
         cq::{
@@ -82,7 +88,7 @@ use crate::{
             FaultLine,
             WorkQueue, //
         },
-    },
+    }, //
 };
 use kernel::{
     prelude::*,
@@ -98,17 +104,27 @@ use kernel::{
     },
     time::{
         delay::fsleep,
+        msecs_to_jiffies,
         Delta, //
     },
     types::Opaque,
     workqueue::{
+        new_delayed_work,
         new_work,
+        DelayedWork,
         Work, //
     },
 };
 
 /// Work item that calls the notification.
 const NOTIFY: u64 = 2;
+
+/// Work item that looks for failures.
+const WATCH: u64 = 3;
+
+/// Milliseconds after which a failed request answers an arm for solicited completions at the latest, where the device does
+/// not say it.
+const WATCH_MS: u32 = 10;
 
 /// A completion queue.
 #[pin_data]
@@ -123,10 +139,14 @@ pub(crate) struct Cq {
     closed_work: Work<Cq, CLOSED>,
     #[pin]
     notify_work: Work<Cq, NOTIFY>,
+    #[pin]
+    watch_work: DelayedWork<Cq, WATCH>,
     arm: Arm,
     notification: CqNotification,
     depth: u32,
     lower: Handle<cq::Cq>,
+    /// Whether the device passes failures over in silence when it is armed for solicited completions.
+    hides_failures: bool,
     /// Whether polls go by the stash.
     diverted: Atomic<bool>,
     #[pin]
@@ -147,6 +167,7 @@ unsafe impl Sync for Cq {}
 object!(Cq);
 
 bh_work! { impl BhItem<2> for Cq { self.notify_work } }
+sleep_work! { delayed impl SleepItem<3> for Cq { self.watch_work } }
 
 /// Completions that the provider took out for the consumer, oldest first.
 struct Stash {
@@ -155,6 +176,8 @@ struct Stash {
     taken: usize,
     /// How many in the provider need polls diverted.
     collectors: u32,
+    /// Whether the watch for failures is one of them.
+    watched: bool,
     /// Queues of destroyed QPs that the device may still have completions of.
     graveyard: KVec<Arc<WorkQueue>>,
 }
@@ -267,6 +290,7 @@ impl Object for Cq {
 
     fn cancel(this: &Arc<Self>) {
         this.arm.close();
+        cancel_delayed::<_, WATCH>(this);
     }
 
     fn teardown(this: &Arc<Self>, ctx: &MaySleep) {
@@ -327,6 +351,22 @@ impl BhItem<NOTIFY> for Cq {
     }
 }
 
+impl SleepItem<WATCH> for Cq {
+    fn run(this: Arc<Self>, ctx: &MaySleep) {
+        // What failed answers the arm on its way into the stash.
+        this.take_all(ctx);
+        let mut stash = this.stash.lock();
+        if this.arm.armed() == Some(ArmType::Solicited) {
+            drop(stash);
+            queues::sleep().enqueue_delayed::<_, WATCH>(this.clone(), msecs_to_jiffies(WATCH_MS));
+            return;
+        }
+        stash.watched = false;
+        stash.collectors = stash.collectors.saturating_sub(1);
+        this.direct_again(&stash);
+    }
+}
+
 /// Creates a CQ; `completion` brings it. Any context.
 ///
 /// # Errors
@@ -359,6 +399,7 @@ impl Cq {
         let port = adapter.port();
         let device = port.enter()?;
         let held = Held::successor(adapter)?;
+        let hides_failures = device.is_virtual_dma();
         let cq = Arc::pin_init(
             pin_init!(Self {
                 shell: Opaque::new(ffi::ndk_cq {
@@ -372,15 +413,18 @@ impl Cq {
                 teardown_work <- new_work!("Cq::teardown_work"),
                 closed_work <- new_work!("Cq::closed_work"),
                 notify_work <- new_work!("Cq::notify_work"),
+                watch_work <- new_delayed_work!("Cq::watch_work"),
                 arm: Arm::new(),
                 notification,
                 depth,
                 lower: Handle::new(),
+                hides_failures,
                 diverted: Atomic::new(false),
                 stash <- new_irq_spinlock!(Stash {
                     entries: KVVec::new(),
                     taken: 0,
                     collectors: 0,
+                    watched: false,
                     graveyard: KVec::new(),
                 }),
                 users <- new_irq_spinlock!(KVec::new()),
@@ -454,15 +498,18 @@ impl Cq {
 
     /// Undoes [`Self::attach`].
     pub(crate) fn detach(&self, line: &Arc<FaultLine>) {
-        self.users
-            .lock()
-            .retain(|other| !Arc::ptr_eq(other, line));
+        self.users.lock().retain(|other| !Arc::ptr_eq(other, line));
     }
 
     /// Arms the CQ for one notification. Any context; serialized by the consumer with polls.
     pub(crate) fn arm(self: ArcBorrow<'_, Self>, kind: ArmType) {
         let kicked = match self.arm.arm(kind) {
-            ArmAction::ArmLower(lower) => self.arm_lower(lower),
+            ArmAction::ArmLower(lower) => {
+                self.arm_lower(lower) || {
+                    self.watch(lower);
+                    false
+                }
+            }
             ArmAction::FireNow => true,
             ArmAction::Nothing => false,
         };
@@ -485,6 +532,22 @@ impl Cq {
         });
         let stashed = self.diverted.load(Acquire) && !self.stash.lock().is_empty();
         (missed || stashed) && self.arm.completion(Placed::Solicited)
+    }
+
+    /// Starts to look for failures where the device would not tell. The consumer, who arms, does not poll meanwhile: so from
+    /// here on all polls are diverted, and nobody has to be waited for.
+    fn watch(self: ArcBorrow<'_, Self>, what: LowerArm) {
+        if !self.hides_failures || what != LowerArm::Solicited {
+            return;
+        }
+        let mut stash = self.stash.lock();
+        if !stash.watched {
+            stash.watched = true;
+            stash.collectors = stash.collectors.saturating_add(1);
+            self.diverted.store(true, Release);
+        }
+        drop(stash);
+        queues::sleep().enqueue_delayed::<_, WATCH>(self.into(), msecs_to_jiffies(WATCH_MS));
     }
 
     /// Takes results. Any context; serialized by the consumer with arms.
@@ -521,9 +584,14 @@ impl Cq {
                 // SAFETY: The lock of the stash excludes the provider's polls, and the consumer serializes its own.
                 unsafe { drain(lower, sink) };
             }
-            if stash.collectors == 0 {
-                self.diverted.store(false, Release);
-            }
+            self.direct_again(&stash);
+        }
+    }
+
+    /// Lets polls go directly when nothing is against it.
+    fn direct_again(&self, stash: &Stash) {
+        if stash.collectors == 0 && stash.is_empty() {
+            self.diverted.store(false, Release);
         }
     }
 
@@ -536,6 +604,14 @@ impl Cq {
         }
         // From here on every poll takes the lock.
         handle::wait_for_readers(ctx);
+        self.take_all(ctx);
+        let mut stash = self.stash.lock();
+        stash.collectors = stash.collectors.saturating_sub(1);
+        self.direct_again(&stash);
+    }
+
+    /// Moves all that the device has into the stash. Polls are diverted. Sleeps.
+    fn take_all(self: &Arc<Self>, ctx: &MaySleep) {
         let lower = self.lower.get(ctx);
         loop {
             self.make_room(BATCH, ctx);
@@ -553,10 +629,6 @@ impl Cq {
                 })
             });
             if found < BATCH {
-                stash.collectors = stash.collectors.saturating_sub(1);
-                if stash.collectors == 0 && stash.is_empty() {
-                    self.diverted.store(false, Release);
-                }
                 return;
             }
         }

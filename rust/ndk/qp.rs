@@ -481,7 +481,14 @@ impl Qp {
         build: impl FnOnce(u64, usize) -> Result<SendWr<'a>>,
     ) -> Result {
         let silent = flags & flags::SILENT_SUCCESS != 0;
-        let reservation = self.send.reserve(silent)?;
+        let reservation = match self.send.reserve(silent) {
+            Ok(reservation) => reservation,
+            Err(status) => {
+                // What fills the queue may be silent requests that are long done, which nobody else would take out.
+                self.reclaim();
+                return Err(status);
+            }
+        };
         let tag = Tag::new(operation, silent);
         let (wr_id, place) = self.send.fill(reservation.index, tag, context);
         let mut request = build(wr_id, place)?;

@@ -107,6 +107,7 @@ struct Slot {
 pub(crate) struct WorkQueue {
     ring: Ring,
     slots: KVVec<Slot>,
+    depth: u32,
     qp_context: usize,
     line: Arc<FaultLine>,
 }
@@ -129,6 +130,7 @@ impl WorkQueue {
             Self {
                 ring,
                 slots: KVVec::with_capacity(count as usize, GFP_KERNEL)?,
+                depth,
                 qp_context: qp_context.expose_provenance(),
                 line,
             },
@@ -203,7 +205,7 @@ impl WorkQueue {
     /// Whether so many requests wait for their retirement that silent ones should be looked after.
     #[inline]
     pub(crate) fn is_crowded(&self) -> bool {
-        self.ring.in_flight() > self.ring.slots() / 2
+        self.ring.in_flight() > self.depth / 2
     }
 
     /// The completions of requests for which the device will bring none, in order: all that is in

@@ -171,7 +171,7 @@ pub const fn step(fast: bool, state: State, event: Event) -> Result<State, Statu
         (_, Event::Invalidate | Event::FastRegister | Event::Bind | Event::UseToken) => {
             return Err(Status::InvalidDeviceRequest)
         }
-        _ => return Err(Status::InvalidDeviceState),
+        _ => return Err(Status::InvalidDeviceRequest),
     };
     Ok(next)
 }

@@ -145,21 +145,21 @@ fn refused_calls_have_documented_statuses() {
             false,
             State::Registering,
             Event::Register,
-            Status::InvalidDeviceState,
+            Status::InvalidDeviceRequest,
         ),
         (
             "deregistered while it registers",
             false,
             State::Registering,
             Event::Deregister { bound: false },
-            Status::InvalidDeviceState,
+            Status::InvalidDeviceRequest,
         ),
         (
             "initialized while it initializes",
             true,
             State::Initializing,
             Event::Initialize,
-            Status::InvalidDeviceState,
+            Status::InvalidDeviceRequest,
         ),
     ] {
         assert_eq!(step(fast, state, event), Err(status), "{quote}");
