@@ -167,10 +167,7 @@ pub const fn step(fast: bool, state: State, event: Event) -> Result<State, Statu
 
         (state @ (State::Registered | State::Initialized | State::Valid), Event::UseToken) => state,
 
-        // Invalidating what is not valid, binding to what is not registered.
-        (_, Event::Invalidate | Event::FastRegister | Event::Bind | Event::UseToken) => {
-            return Err(Status::InvalidDeviceRequest)
-        }
+        // Invalidating what is not valid, binding to what is not registered, two calls at once.
         _ => return Err(Status::InvalidDeviceRequest),
     };
     Ok(next)

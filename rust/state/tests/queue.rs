@@ -77,10 +77,13 @@ fn every_fourth_part_of_the_silent_ones_is_signalled() {
 #[test]
 fn silent_success_is_swallowed_and_silent_failure_reported() {
     let ring = Ring::new(16, 0).unwrap();
+    assert_eq!(ring.next_to_retire(), None);
     let posted: Vec<_> = (0..8).map(|_| post(&ring, true).0).collect();
+    assert_eq!(ring.next_to_retire(), Some(posted[0]));
     // The provider's own signal, which retires the ones before.
     assert_eq!(ring.retire(posted[3], true, SILENT), Retired::Swallow);
     assert_eq!(ring.in_flight(), 4);
+    assert_eq!(ring.next_to_retire(), Some(posted[4]));
     assert_eq!(ring.retire(posted[2], true, SILENT), Retired::Stale);
     assert_eq!(ring.retire(posted[5], false, SILENT), Retired::Report);
     assert_eq!(ring.retire(posted[6], false, SILENT), Retired::Report);
