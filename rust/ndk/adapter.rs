@@ -8,15 +8,12 @@
 use crate::{
     clients,
     ctx::MaySleep,
-    dispatch,
     endpoint,
     ffi,
     object::{
         object,
-        Core,
-        Object,
-        CLOSED,
-        TEARDOWN, //
+        Head,
+        Object, //
     },
     registry::Registry,
     state::{
@@ -49,12 +46,7 @@ use kernel::{
     page::PAGE_SIZE,
     prelude::*,
     str::CStr,
-    sync::Arc,
-    types::Opaque,
-    workqueue::{
-        new_work,
-        Work, //
-    },
+    sync::Arc, //
 };
 
 /// The versions spoken, the highest of each major number.
@@ -334,33 +326,19 @@ impl Selector<'_> {
 #[pin_data]
 #[repr(C)]
 pub(crate) struct Adapter {
-    shell: Opaque<ffi::ndk_adapter>,
     #[pin]
-    core: Core,
-    #[pin]
-    teardown_work: Work<Adapter, TEARDOWN>,
-    #[pin]
-    closed_work: Work<Adapter, CLOSED>,
+    head: Head<Adapter>,
     port: Arc<Port>,
     version: ffi::ndk_version,
 }
-
-// SAFETY: The shell is the consumer's once it is handed out; all else is shared safely.
-unsafe impl Send for Adapter {}
-// SAFETY: As above.
-unsafe impl Sync for Adapter {}
 
 object!(Adapter);
 
 impl Object for Adapter {
     type Shell = ffi::ndk_adapter;
 
-    fn shell(&self) -> *mut Self::Shell {
-        self.shell.get()
-    }
-
-    fn core(&self) -> &Core {
-        &self.core
+    fn head(&self) -> &Head<Self> {
+        &self.head
     }
 }
 
@@ -437,13 +415,7 @@ pub(crate) fn open(
     }
     let adapter = Arc::pin_init(
         pin_init!(Adapter {
-            shell: Opaque::new(ffi::ndk_adapter {
-                header: dispatch::header(version, ffi::ndk_object_type_NDK_OBJECT_ADAPTER),
-                dispatch: &raw const dispatch::ADAPTER,
-            }),
-            core <- Core::new(),
-            teardown_work <- new_work!("Adapter::teardown_work"),
-            closed_work <- new_work!("Adapter::closed_work"),
+            head <- Head::new(version),
             port,
             version,
         }),

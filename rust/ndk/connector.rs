@@ -34,17 +34,14 @@ use crate::{
         RequestCompletion, //
     },
     ctx::MaySleep,
-    dispatch,
     endpoint::Endpoint,
     ffi,
     listener::Listener,
     object::{
         object,
-        Core,
+        Head,
         Held,
-        Object,
-        CLOSED,
-        TEARDOWN, //
+        Object, //
     },
     qp::{
         Claim,
@@ -53,8 +50,7 @@ use crate::{
     queues,
     registry::{
         Lower,
-        Rank,
-        Registered, //
+        Rank, //
     },
     state::{
         connector::{
@@ -94,7 +90,6 @@ use kernel::{
         Arc,
         Mutex, //
     },
-    types::Opaque,
     workqueue::{
         new_delayed_work,
         new_work,
@@ -173,7 +168,6 @@ struct Inner {
     /// What the peer sent.
     theirs: PrivateData,
     alarm: Option<Alarm>,
-    registered: Option<Registered>,
 }
 
 impl Inner {
@@ -201,7 +195,6 @@ impl Inner {
             farewell: PrivateData::NONE,
             theirs: PrivateData::NONE,
             alarm: None,
-            registered: None,
         }
     }
 
@@ -244,13 +237,8 @@ impl Inner {
 #[pin_data]
 #[repr(C)]
 pub(crate) struct Connector {
-    shell: Opaque<ffi::ndk_connector>,
     #[pin]
-    core: Core,
-    #[pin]
-    teardown_work: Work<Connector, TEARDOWN>,
-    #[pin]
-    closed_work: Work<Connector, CLOSED>,
+    head: Head<Connector>,
     #[pin]
     run_work: Work<Connector, RUN>,
     #[pin]
@@ -267,11 +255,6 @@ pub(crate) struct Connector {
     adapter: Held<Adapter>,
 }
 
-// SAFETY: The shell is the consumer's once it is handed out; all else is shared safely.
-unsafe impl Send for Connector {}
-// SAFETY: As above.
-unsafe impl Sync for Connector {}
-
 object!(Connector);
 
 sleep_work! { impl SleepItem<2> for Connector { self.run_work } }
@@ -281,12 +264,8 @@ sleep_work! { delayed impl SleepItem<4> for Connector { self.timer_work } }
 impl Object for Connector {
     type Shell = ffi::ndk_connector;
 
-    fn shell(&self) -> *mut Self::Shell {
-        self.shell.get()
-    }
-
-    fn core(&self) -> &Core {
-        &self.core
+    fn head(&self) -> &Head<Self> {
+        &self.head
     }
 
     fn cancel(this: &Arc<Self>) {
@@ -305,14 +284,19 @@ impl Object for Connector {
         this.drive(ctx);
         let mut inner = this.inner.lock();
         let closed = inner.machine.state() == State::Closed;
-        let (claim, registered) = (inner.claim.take(), inner.registered.take());
+        let claim = inner.claim.take();
         drop(inner);
         kernel::warn_on!(!closed);
-        drop((claim, registered));
+        drop(claim);
+        this.port().registry().remove(&**this);
     }
 }
 
 impl Lower for Connector {
+    fn rank(&self) -> Rank {
+        Rank::Connection
+    }
+
     fn revoke(self: Arc<Self>, ctx: &MaySleep) {
         // To the machine the end of the device is the end of all DMA, so bring that about first.
         let worker = self.lower.lock();
@@ -336,16 +320,7 @@ impl Connector {
         let held = Held::successor(adapter)?;
         let connector = Arc::pin_init(
             pin_init!(Self {
-                shell: Opaque::new(ffi::ndk_connector {
-                    header: dispatch::header(
-                        adapter.version(),
-                        ffi::ndk_object_type_NDK_OBJECT_CONNECTOR
-                    ),
-                    dispatch: &raw const dispatch::CONNECTOR,
-                }),
-                core <- Core::new(),
-                teardown_work <- new_work!("Connector::teardown_work"),
-                closed_work <- new_work!("Connector::closed_work"),
+                head <- Head::new(adapter.version()),
                 run_work <- new_work!("Connector::run_work"),
                 notify_work <- new_work!("Connector::notify_work"),
                 timer_work <- new_delayed_work!("Connector::timer_work"),
@@ -356,11 +331,7 @@ impl Connector {
             }),
             flags,
         )?;
-        let registered = adapter
-            .port()
-            .registry()
-            .add(Rank::Connection, &connector, flags)?;
-        connector.inner.lock().registered = Some(registered);
+        adapter.port().registry().add(&connector, flags)?;
         Ok(connector)
     }
 

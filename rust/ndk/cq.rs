@@ -31,22 +31,18 @@ use crate::{
         MaySleep,
         Softirq, //
     },
-    dispatch,
     ffi,
     object::{
         self,
         object,
-        Core,
+        Head,
         Held,
-        Object,
-        CLOSED,
-        TEARDOWN, //
+        Object, //
     },
     queues,
     registry::{
         Lower,
-        Rank,
-        Registered, //
+        Rank, //
     },
     state::{
         arm::{
@@ -107,7 +103,6 @@ use kernel::{
         msecs_to_jiffies,
         Delta, //
     },
-    types::Opaque,
     workqueue::{
         new_delayed_work,
         new_work,
@@ -130,13 +125,8 @@ const WATCH_MS: u32 = 10;
 #[pin_data]
 #[repr(C)]
 pub(crate) struct Cq {
-    shell: Opaque<ffi::ndk_cq>,
     #[pin]
-    core: Core,
-    #[pin]
-    teardown_work: Work<Cq, TEARDOWN>,
-    #[pin]
-    closed_work: Work<Cq, CLOSED>,
+    head: Head<Cq>,
     #[pin]
     notify_work: Work<Cq, NOTIFY>,
     #[pin]
@@ -154,15 +144,8 @@ pub(crate) struct Cq {
     /// QPs that use the CQ, to be told when it fails.
     #[pin]
     users: IrqSpinLock<KVec<Arc<FaultLine>>>,
-    #[pin]
-    registered: IrqSpinLock<Option<Registered>>,
     adapter: Held<Adapter>,
 }
-
-// SAFETY: The shell is the consumer's once it is handed out; all else is shared safely.
-unsafe impl Send for Cq {}
-// SAFETY: As above.
-unsafe impl Sync for Cq {}
 
 object!(Cq);
 
@@ -280,12 +263,8 @@ impl<R: ResultRecord> Sink<R> {
 impl Object for Cq {
     type Shell = ffi::ndk_cq;
 
-    fn shell(&self) -> *mut Self::Shell {
-        self.shell.get()
-    }
-
-    fn core(&self) -> &Core {
-        &self.core
+    fn head(&self) -> &Head<Self> {
+        &self.head
     }
 
     fn cancel(this: &Arc<Self>) {
@@ -294,13 +273,16 @@ impl Object for Cq {
     }
 
     fn teardown(this: &Arc<Self>, ctx: &MaySleep) {
-        let registered = this.registered.lock().take();
-        drop(registered);
+        this.adapter().port().registry().remove(&**this);
         this.clone().revoke(ctx);
     }
 }
 
 impl Lower for Cq {
+    fn rank(&self) -> Rank {
+        Rank::Cq
+    }
+
     fn revoke(self: Arc<Self>, ctx: &MaySleep) {
         drop(self.lower.take(ctx));
     }
@@ -402,16 +384,7 @@ impl Cq {
         let hides_failures = device.is_virtual_dma();
         let cq = Arc::pin_init(
             pin_init!(Self {
-                shell: Opaque::new(ffi::ndk_cq {
-                    header: dispatch::header(
-                        adapter.version(),
-                        ffi::ndk_object_type_NDK_OBJECT_CQ
-                    ),
-                    dispatch: &raw const dispatch::CQ,
-                }),
-                core <- Core::new(),
-                teardown_work <- new_work!("Cq::teardown_work"),
-                closed_work <- new_work!("Cq::closed_work"),
+                head <- Head::new(adapter.version()),
                 notify_work <- new_work!("Cq::notify_work"),
                 watch_work <- new_delayed_work!("Cq::watch_work"),
                 arm: Arm::new(),
@@ -428,7 +401,6 @@ impl Cq {
                     graveyard: KVec::new(),
                 }),
                 users <- new_irq_spinlock!(KVec::new()),
-                registered <- new_irq_spinlock!(None),
                 adapter: held,
             }),
             GFP_KERNEL,
@@ -445,17 +417,12 @@ impl Cq {
         let lower = Arc::new(lower, GFP_KERNEL)?;
         drop(cq.lower.set(lower));
         // Last: what is registered can be revoked at once.
-        match port.registry().add(Rank::Cq, &cq, GFP_KERNEL) {
-            Ok(registered) => {
-                *cq.registered.lock() = Some(registered);
-                Ok(cq)
-            }
-            Err(status) => {
-                // The device's CQ and this one hold each other.
-                drop(cq.lower.take(ctx));
-                Err(status)
-            }
+        if let Err(status) = port.registry().add(&cq, GFP_KERNEL) {
+            // The device's CQ and this one hold each other.
+            drop(cq.lower.take(ctx));
+            return Err(status);
         }
+        Ok(cq)
     }
 
     /// The adapter it was made from.

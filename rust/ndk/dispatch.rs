@@ -80,10 +80,43 @@ use core::{
     },
     slice,
 };
-use kernel::sync::{
-    Arc,
-    ArcBorrow, //
+use kernel::{
+    sync::{
+        Arc,
+        ArcBorrow, //
+    },
+    types::Opaque,
 };
+
+/// What a consumer sees of an object: a C structure of a header and a table of functions.
+pub(crate) trait View: Sized {
+    /// Its `enum ndk_object_type`.
+    const KIND: u32;
+
+    /// The structure with this header and the functions of its kind.
+    fn new(header: ndk_object_header) -> Self;
+}
+
+/// The place of a [`View`] in an object, at which handles point.
+#[repr(transparent)]
+pub(crate) struct Shell<V>(Opaque<V>);
+
+// SAFETY: It is for consumers to read; the provider does not touch it once it is made.
+unsafe impl<V> Send for Shell<V> {}
+// SAFETY: As above.
+unsafe impl<V> Sync for Shell<V> {}
+
+impl<V: View> Shell<V> {
+    /// The view of a new object.
+    pub(crate) fn new(version: ffi::ndk_version) -> Self {
+        Self(Opaque::new(V::new(ndk_object_header {
+            version,
+            type_: V::KIND,
+            // NDKPI: the provider clears the reserved block once and never touches it again.
+            reserved: [core::ptr::null_mut(); 4],
+        })))
+    }
+}
 
 /// The object behind a handle.
 ///
@@ -386,7 +419,7 @@ unsafe extern "C" fn release_lam(_adapter: *mut ndk_adapter, lam: *mut ndk_lam) 
 }
 
 /// Functions of an adapter.
-pub(crate) static ADAPTER: ffi::ndk_adapter_dispatch = ffi::ndk_adapter_dispatch {
+static ADAPTER: ffi::ndk_adapter_dispatch = ffi::ndk_adapter_dispatch {
     query_extension: Some(query_extension),
     query_adapter_info: Some(query_adapter_info),
     create_cq: Some(create_cq),
@@ -397,6 +430,17 @@ pub(crate) static ADAPTER: ffi::ndk_adapter_dispatch = ffi::ndk_adapter_dispatch
     build_lam: Some(build_lam),
     release_lam: Some(release_lam),
 };
+
+impl View for ndk_adapter {
+    const KIND: u32 = ffi::ndk_object_type_NDK_OBJECT_ADAPTER;
+
+    fn new(header: ndk_object_header) -> Self {
+        Self {
+            header,
+            dispatch: &raw const ADAPTER,
+        }
+    }
+}
 
 // PD.
 
@@ -503,7 +547,7 @@ unsafe extern "C" fn get_privileged_token(pd: *mut ndk_pd) -> u32 {
 }
 
 /// Functions of a PD.
-pub(crate) static PD: ffi::ndk_pd_dispatch = ffi::ndk_pd_dispatch {
+static PD: ffi::ndk_pd_dispatch = ffi::ndk_pd_dispatch {
     close: Some(close::<Pd>),
     query_extension: Some(query_extension),
     create_mr: Some(create_mr),
@@ -513,6 +557,17 @@ pub(crate) static PD: ffi::ndk_pd_dispatch = ffi::ndk_pd_dispatch {
     create_qp_with_srq: Some(create_qp_with_srq),
     get_privileged_token: Some(get_privileged_token),
 };
+
+impl View for ndk_pd {
+    const KIND: u32 = ffi::ndk_object_type_NDK_OBJECT_PD;
+
+    fn new(header: ndk_object_header) -> Self {
+        Self {
+            header,
+            dispatch: &raw const PD,
+        }
+    }
+}
 
 // CQ.
 
@@ -563,7 +618,7 @@ unsafe extern "C" fn control_cq_interrupt_moderation(
 }
 
 /// Functions of a CQ.
-pub(crate) static CQ: ffi::ndk_cq_dispatch = ffi::ndk_cq_dispatch {
+static CQ: ffi::ndk_cq_dispatch = ffi::ndk_cq_dispatch {
     close: Some(close::<Cq>),
     query_extension: Some(query_extension),
     resize: Some(resize_cq),
@@ -572,6 +627,17 @@ pub(crate) static CQ: ffi::ndk_cq_dispatch = ffi::ndk_cq_dispatch {
     control_interrupt_moderation: Some(control_cq_interrupt_moderation),
     get_results_ex: Some(get_cq_results_ex),
 };
+
+impl View for ndk_cq {
+    const KIND: u32 = ffi::ndk_object_type_NDK_OBJECT_CQ;
+
+    fn new(header: ndk_object_header) -> Self {
+        Self {
+            header,
+            dispatch: &raw const CQ,
+        }
+    }
+}
 
 // QP.
 
@@ -714,7 +780,7 @@ unsafe extern "C" fn send_and_invalidate(
 }
 
 /// Functions of a QP.
-pub(crate) static QP: ffi::ndk_qp_dispatch = ffi::ndk_qp_dispatch {
+static QP: ffi::ndk_qp_dispatch = ffi::ndk_qp_dispatch {
     close: Some(close::<Qp>),
     query_extension: Some(query_extension),
     flush: Some(flush),
@@ -727,6 +793,17 @@ pub(crate) static QP: ffi::ndk_qp_dispatch = ffi::ndk_qp_dispatch {
     write: Some(write),
     send_and_invalidate: Some(send_and_invalidate),
 };
+
+impl View for ndk_qp {
+    const KIND: u32 = ffi::ndk_object_type_NDK_OBJECT_QP;
+
+    fn new(header: ndk_object_header) -> Self {
+        Self {
+            header,
+            dispatch: &raw const QP,
+        }
+    }
+}
 
 // MR.
 
@@ -800,7 +877,7 @@ unsafe extern "C" fn get_local_token(mr: *mut ndk_mr) -> u32 {
 }
 
 /// Functions of an MR.
-pub(crate) static MR: ffi::ndk_mr_dispatch = ffi::ndk_mr_dispatch {
+static MR: ffi::ndk_mr_dispatch = ffi::ndk_mr_dispatch {
     close: Some(close::<Mr>),
     query_extension: Some(query_extension),
     register_mr: Some(register_mr),
@@ -809,6 +886,17 @@ pub(crate) static MR: ffi::ndk_mr_dispatch = ffi::ndk_mr_dispatch {
     get_remote_token: Some(get_remote_token),
     get_local_token: Some(get_local_token),
 };
+
+impl View for ndk_mr {
+    const KIND: u32 = ffi::ndk_object_type_NDK_OBJECT_MR;
+
+    fn new(header: ndk_object_header) -> Self {
+        Self {
+            header,
+            dispatch: &raw const MR,
+        }
+    }
+}
 
 // Connector.
 
@@ -1142,7 +1230,7 @@ unsafe extern "C" fn disconnect(
 }
 
 /// Functions of a connector.
-pub(crate) static CONNECTOR: ffi::ndk_connector_dispatch = ffi::ndk_connector_dispatch {
+static CONNECTOR: ffi::ndk_connector_dispatch = ffi::ndk_connector_dispatch {
     close: Some(close::<Connector>),
     query_extension: Some(query_extension),
     connect: Some(connect),
@@ -1157,6 +1245,17 @@ pub(crate) static CONNECTOR: ffi::ndk_connector_dispatch = ffi::ndk_connector_di
     complete_connect_ex: Some(complete_connect_ex),
     accept_ex: Some(accept_ex),
 };
+
+impl View for ndk_connector {
+    const KIND: u32 = ffi::ndk_object_type_NDK_OBJECT_CONNECTOR;
+
+    fn new(header: ndk_object_header) -> Self {
+        Self {
+            header,
+            dispatch: &raw const CONNECTOR,
+        }
+    }
+}
 
 // Listener.
 
@@ -1201,7 +1300,7 @@ unsafe extern "C" fn control_connect_events(listener: *mut ndk_listener, pause: 
 }
 
 /// Functions of a listener.
-pub(crate) static LISTENER: ffi::ndk_listener_dispatch = ffi::ndk_listener_dispatch {
+static LISTENER: ffi::ndk_listener_dispatch = ffi::ndk_listener_dispatch {
     close: Some(close::<Listener>),
     query_extension: Some(query_extension),
     listen: Some(listen),
@@ -1209,11 +1308,13 @@ pub(crate) static LISTENER: ffi::ndk_listener_dispatch = ffi::ndk_listener_dispa
     control_connect_events: Some(control_connect_events),
 };
 
-/// A header for a new object: NDKPI has the provider clear the reserved block once and never touch it again.
-pub(crate) fn header(version: ffi::ndk_version, kind: u32) -> ndk_object_header {
-    ndk_object_header {
-        version,
-        type_: kind,
-        reserved: [core::ptr::null_mut(); 4],
+impl View for ndk_listener {
+    const KIND: u32 = ffi::ndk_object_type_NDK_OBJECT_LISTENER;
+
+    fn new(header: ndk_object_header) -> Self {
+        Self {
+            header,
+            dispatch: &raw const LISTENER,
+        }
     }
 }

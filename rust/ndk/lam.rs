@@ -12,8 +12,7 @@ use crate::{
     object::Held,
     registry::{
         Lower,
-        Rank,
-        Registered, //
+        Rank, //
     },
     state::status::Status,
     status::Result,
@@ -172,12 +171,14 @@ impl Mapping {
 pub(crate) struct Lam {
     #[pin]
     mapping: IrqSpinLock<Option<Mapping>>,
-    #[pin]
-    registered: IrqSpinLock<Option<Registered>>,
-    _adapter: Held<Adapter>,
+    adapter: Held<Adapter>,
 }
 
 impl Lower for Lam {
+    fn rank(&self) -> Rank {
+        Rank::Memory
+    }
+
     fn revoke(self: Arc<Self>, _ctx: &MaySleep) {
         let mapping = self.mapping.lock().take();
         drop(mapping);
@@ -222,16 +223,11 @@ pub(crate) fn build(adapter: &Arc<Adapter>, buffer: Buffer) -> Result<Built> {
     let lam = Arc::pin_init(
         pin_init!(Lam {
             mapping <- new_irq_spinlock!(Some(mapping)),
-            registered <- new_irq_spinlock!(None),
-            _adapter: held,
+            adapter: held,
         }),
         GFP_ATOMIC,
     )?;
-    let registered = adapter
-        .port()
-        .registry()
-        .add(Rank::Memory, &lam, GFP_ATOMIC)?;
-    *lam.registered.lock() = Some(registered);
+    adapter.port().registry().add(&lam, GFP_ATOMIC)?;
     Ok(Built { lam, pages })
 }
 
@@ -243,8 +239,7 @@ pub(crate) fn build(adapter: &Arc<Adapter>, buffer: Buffer) -> Result<Built> {
 pub(crate) unsafe fn release(context: *mut c_void) {
     // SAFETY: By the requirements of this function.
     let lam = unsafe { Arc::from_raw(context.cast::<Lam>()) };
-    let registered = lam.registered.lock().take();
-    drop(registered);
+    lam.adapter.port().registry().remove(&*lam);
     let mapping = lam.mapping.lock().take();
     drop(mapping);
 }

@@ -26,23 +26,19 @@ use crate::{
         MaySleep,
         NoIo, //
     },
-    dispatch,
     endpoint::Endpoint,
     ffi,
     object::{
         self,
         object,
-        Core,
+        Head,
         Held,
-        Object,
-        CLOSED,
-        TEARDOWN, //
+        Object, //
     },
     queues,
     registry::{
         Lower,
-        Rank,
-        Registered, //
+        Rank, //
     },
     state::{
         listener::{
@@ -80,11 +76,6 @@ use kernel::{
         ArcBorrow,
         Mutex, //
     },
-    types::Opaque,
-    workqueue::{
-        new_work,
-        Work, //
-    },
 };
 
 /// Connections that may wait for the consumer's answer at a time; NDKPI has no parameter for it. A peer's connection manager
@@ -95,7 +86,6 @@ struct Inner {
     machine: Machine,
     endpoint: Option<Endpoint>,
     local: Option<SocketAddr>,
-    registered: Option<Registered>,
 }
 
 impl Inner {
@@ -109,13 +99,8 @@ impl Inner {
 #[pin_data]
 #[repr(C)]
 pub(crate) struct Listener {
-    shell: Opaque<ffi::ndk_listener>,
     #[pin]
-    core: Core,
-    #[pin]
-    teardown_work: Work<Listener, TEARDOWN>,
-    #[pin]
-    closed_work: Work<Listener, CLOSED>,
+    head: Head<Listener>,
     #[pin]
     lower: Mutex<Option<CmId>>,
     #[pin]
@@ -124,22 +109,13 @@ pub(crate) struct Listener {
     adapter: Held<Adapter>,
 }
 
-// SAFETY: The shell is the consumer's once it is handed out; all else is shared safely.
-unsafe impl Send for Listener {}
-// SAFETY: As above.
-unsafe impl Sync for Listener {}
-
 object!(Listener);
 
 impl Object for Listener {
     type Shell = ffi::ndk_listener;
 
-    fn shell(&self) -> *mut Self::Shell {
-        self.shell.get()
-    }
-
-    fn core(&self) -> &Core {
-        &self.core
+    fn head(&self) -> &Head<Self> {
+        &self.head
     }
 
     fn cancel(this: &Arc<Self>) {
@@ -152,12 +128,15 @@ impl Object for Listener {
 
     fn teardown(this: &Arc<Self>, ctx: &MaySleep) {
         this.report(Report::Quiet, ctx);
-        let registered = this.inner.lock().registered.take();
-        drop(registered);
+        this.port().registry().remove(&**this);
     }
 }
 
 impl Lower for Listener {
+    fn rank(&self) -> Rank {
+        Rank::Connection
+    }
+
     fn revoke(self: Arc<Self>, ctx: &MaySleep) {
         self.report(Report::DeviceRemoved, ctx);
     }
@@ -172,33 +151,19 @@ pub(crate) fn create(adapter: &Arc<Adapter>, event: ConnectEvent) -> Result<Arc<
     let held = Held::successor(adapter)?;
     let listener = Arc::pin_init(
         pin_init!(Listener {
-            shell: Opaque::new(ffi::ndk_listener {
-                header: dispatch::header(
-                    adapter.version(),
-                    ffi::ndk_object_type_NDK_OBJECT_LISTENER
-                ),
-                dispatch: &raw const dispatch::LISTENER,
-            }),
-            core <- Core::new(),
-            teardown_work <- new_work!("Listener::teardown_work"),
-            closed_work <- new_work!("Listener::closed_work"),
+            head <- Head::new(adapter.version()),
             lower <- new_mutex!(None),
             inner <- new_irq_spinlock!(Inner {
                 machine: Machine::new(BACKLOG),
                 endpoint: None,
                 local: None,
-                registered: None,
             }),
             event,
             adapter: held,
         }),
         GFP_ATOMIC,
     )?;
-    let registered = adapter
-        .port()
-        .registry()
-        .add(Rank::Connection, &listener, GFP_ATOMIC)?;
-    listener.inner.lock().registered = Some(registered);
+    adapter.port().registry().add(&listener, GFP_ATOMIC)?;
     Ok(listener)
 }
 
@@ -340,7 +305,7 @@ impl Listener {
             Some(Status::Success) => Ok(()),
             Some(status) => Err(status),
             // NDKPI: a close ends what is pending.
-            None if self.core.is_closing() => Err(Status::Cancelled),
+            None if self.head.is_closing() => Err(Status::Cancelled),
             None => Err(Status::DeviceRemoved),
         }
     }

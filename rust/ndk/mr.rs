@@ -10,7 +10,6 @@ use crate::{
     adapter::Port,
     callback::RequestCompletion,
     ctx::MaySleep,
-    dispatch,
     ffi,
     lam::{
         Buffer,
@@ -19,17 +18,14 @@ use crate::{
     object::{
         self,
         object,
-        Core,
+        Head,
         Held,
-        Object,
-        CLOSED,
-        TEARDOWN, //
+        Object, //
     },
     pd::Pd,
     registry::{
         Lower,
-        Rank,
-        Registered, //
+        Rank, //
     },
     state::{
         flags::Op,
@@ -64,24 +60,14 @@ use kernel::{
         rcu,
         Arc, //
     },
-    types::Opaque,
-    workqueue::{
-        new_work,
-        Work, //
-    },
 };
 
 /// A memory region.
 #[pin_data]
 #[repr(C)]
 pub(crate) struct Mr {
-    shell: Opaque<ffi::ndk_mr>,
     #[pin]
-    core: Core,
-    #[pin]
-    teardown_work: Work<Mr, TEARDOWN>,
-    #[pin]
-    closed_work: Work<Mr, CLOSED>,
+    head: Head<Mr>,
     state: token::Mr,
     /// Whether fast registrations may give remote rights.
     remote_access: Atomic<bool>,
@@ -89,27 +75,16 @@ pub(crate) struct Mr {
     /// The buffer of a normal MR while it is registered.
     #[pin]
     mapping: IrqSpinLock<Option<Mapping>>,
-    #[pin]
-    registered: IrqSpinLock<Option<Registered>>,
     pd: Held<Pd>,
 }
-
-// SAFETY: The shell is the consumer's once it is handed out; all else is shared safely.
-unsafe impl Send for Mr {}
-// SAFETY: As above.
-unsafe impl Sync for Mr {}
 
 object!(Mr);
 
 impl Object for Mr {
     type Shell = ffi::ndk_mr;
 
-    fn shell(&self) -> *mut Self::Shell {
-        self.shell.get()
-    }
-
-    fn core(&self) -> &Core {
-        &self.core
+    fn head(&self) -> &Head<Self> {
+        &self.head
     }
 
     fn teardown(this: &Arc<Self>, ctx: &MaySleep) {
@@ -119,6 +94,10 @@ impl Object for Mr {
 }
 
 impl Lower for Mr {
+    fn rank(&self) -> Rank {
+        Rank::Memory
+    }
+
     fn revoke(self: Arc<Self>, ctx: &MaySleep) {
         self.destroy_lower(ctx);
     }
@@ -146,21 +125,11 @@ pub(crate) fn create(pd: &Arc<Pd>, fast: bool) -> Result<Arc<Mr>> {
     let held = Held::successor(pd)?;
     let mr = Arc::pin_init(
         pin_init!(Mr {
-            shell: Opaque::new(ffi::ndk_mr {
-                header: dispatch::header(
-                    pd.adapter().version(),
-                    ffi::ndk_object_type_NDK_OBJECT_MR
-                ),
-                dispatch: &raw const dispatch::MR,
-            }),
-            core <- Core::new(),
-            teardown_work <- new_work!("Mr::teardown_work"),
-            closed_work <- new_work!("Mr::closed_work"),
+            head <- Head::new(pd.adapter().version()),
             state: token::Mr::new(fast),
             remote_access: Atomic::new(false),
             lower: Handle::new(),
             mapping <- new_irq_spinlock!(None),
-            registered <- new_irq_spinlock!(None),
             pd: held,
         }),
         kernel::alloc::flags::GFP_ATOMIC,
@@ -339,16 +308,12 @@ impl Mr {
             .set(lower)
             .map_err(|_| Status::InvalidDeviceRequest)?;
         // Last: what is registered can be revoked at once.
-        let registered = this.port().registry().add(Rank::Memory, this, GFP_KERNEL)?;
-        let old = this.registered.lock().replace(registered);
-        drop(old);
-        Ok(())
+        this.port().registry().add(this, GFP_KERNEL)
     }
 
     /// Takes away what is below.
     fn discard(&self, ctx: &MaySleep) {
-        let registered = self.registered.lock().take();
-        drop(registered);
+        self.port().registry().remove(self);
         self.destroy_lower(ctx);
     }
 
@@ -429,7 +394,8 @@ impl Mr {
     ///
     /// # Errors
     ///
-    /// `InvalidDeviceRequest` for an MR that is not for fast registration, or was never made ready.
+    /// `InvalidDeviceRequest` for an MR that is not for fast registration, or is not registered. That the peer has invalidated
+    /// it is known to the device only, which then fails the request.
     pub(crate) fn invalidate(
         &self,
         guard: &rcu::Guard,
@@ -443,8 +409,11 @@ impl Mr {
             Err(status) if self.port().is_gone() => return Err(status),
             Err(_) => return Err(Status::InvalidDeviceRequest),
         };
-        post(lower.rkey())?;
-        self.settle(Event::Invalidate);
-        Ok(())
+        self.state.apply(Event::Invalidate)?;
+        let posted = post(lower.rkey());
+        if posted.is_err() {
+            self.settle(Event::InvalidateFailed);
+        }
+        posted
     }
 }

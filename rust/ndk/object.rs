@@ -34,6 +34,11 @@ use crate::{
         MaySleep,
         Softirq, //
     },
+    dispatch::{
+        Shell,
+        View, //
+    },
+    ffi,
     queues,
     state::lifetime::{
         Answer,
@@ -52,7 +57,7 @@ use crate::{
         BhItem,
         IrqSpinLock,
         SleepItem, //
-    },
+    }, //
 };
 use core::ops::Deref;
 use kernel::{
@@ -86,14 +91,11 @@ pub(crate) trait Object:
     + Sized
     + 'static
 {
-    /// What the C side sees of it, which starts with a `struct ndk_object_header`.
-    type Shell;
+    /// What the C side sees of it.
+    type Shell: View;
 
-    /// The C view, which is what handles point to.
-    fn shell(&self) -> *mut Self::Shell;
-
-    /// The engine's part.
-    fn core(&self) -> &Core;
+    /// What it starts with.
+    fn head(&self) -> &Head<Self>;
 
     /// Starts to end what keeps the close waiting: pending requests, coming events.
     ///
@@ -104,12 +106,11 @@ pub(crate) trait Object:
     fn teardown(_this: &Arc<Self>, _ctx: &MaySleep) {}
 }
 
-/// Connects an [`Object`] with the engine: its fields `teardown_work` and `closed_work` are
-/// `Work<Self, TEARDOWN>` and `Work<Self, CLOSED>`.
+/// Connects an [`Object`] with the engine. The type is `repr(C)`, and its first field is its [`Head`], called `head`.
 macro_rules! object {
     ($type:ty) => {
-        $crate::sync::sleep_work! { impl SleepItem<0> for $type { self.teardown_work } }
-        $crate::sync::bh_work! { impl BhItem<1> for $type { self.closed_work } }
+        $crate::sync::sleep_work! { impl SleepItem<0> for $type { self.head.teardown_work } }
+        $crate::sync::bh_work! { impl BhItem<1> for $type { self.head.closed_work } }
 
         impl $crate::sync::SleepItem<0> for $type {
             fn run(this: ::kernel::sync::Arc<Self>, ctx: &$crate::ctx::MaySleep) {
@@ -122,6 +123,9 @@ macro_rules! object {
                 $crate::object::complete_close(this, ctx);
             }
         }
+
+        // A handle is a pointer to the head's shell and to the object.
+        const _: () = assert!(::core::mem::offset_of!($type, head) == 0);
     };
 }
 pub(crate) use object;
@@ -132,23 +136,35 @@ struct Closing {
     completion: Option<CloseCompletion>,
 }
 
-/// The engine's part of an object.
+/// What every object starts with: what consumers see of it, and the engine's part.
 #[pin_data]
-pub(crate) struct Core {
+#[repr(C)]
+pub(crate) struct Head<T: Object> {
+    /// Read by consumers, through the handle.
+    _shell: Shell<T::Shell>,
     life: Life,
     #[pin]
     closing: IrqSpinLock<Closing>,
+    /// For [`object!`].
+    #[pin]
+    pub(crate) teardown_work: Work<T, TEARDOWN>,
+    /// For [`object!`].
+    #[pin]
+    pub(crate) closed_work: Work<T, CLOSED>,
 }
 
-impl Core {
-    /// The state of an object whose handle is about to be given out.
-    pub(crate) fn new() -> impl PinInit<Self> {
+impl<T: Object> Head<T> {
+    /// The head of an object whose handle is about to be given out.
+    pub(crate) fn new(version: ffi::ndk_version) -> impl PinInit<Self> {
         pin_init!(Self {
+            _shell: Shell::new(version),
             life: Life::new(),
             closing <- new_irq_spinlock!(Closing {
                 stage: CloseStage::Open,
                 completion: None,
             }),
+            teardown_work <- new_work!("ndk::Head::teardown_work"),
+            closed_work <- new_work!("ndk::Head::closed_work"),
         })
     }
 
@@ -205,7 +221,7 @@ impl<T: Object> Held<T> {
     }
 
     fn new(object: &Arc<T>, kind: Kind) -> Result<Self> {
-        object.core().life.try_get(kind)?;
+        object.head().life.try_get(kind)?;
         // INVARIANT: `try_get` has just counted it.
         Ok(Self {
             object: object.clone(),
@@ -229,8 +245,8 @@ impl<T: Object> Deref for Held<T> {
 
 impl<T: Object> Drop for Held<T> {
     fn drop(&mut self) {
-        if let Last::Yes = self.object.core().life.put(self.kind) {
-            self.object.core().step(CloseEvent::Quiet);
+        if let Last::Yes = self.object.head().life.put(self.kind) {
+            self.object.head().step(CloseEvent::Quiet);
             queues::sleep().enqueue::<T, TEARDOWN>(self.object.clone());
         }
     }
@@ -241,15 +257,15 @@ impl<T: Object> Drop for Held<T> {
 /// Always pends: the completion is called in softirq, maybe before this returns. A second close of the same object, which
 /// the interface forbids, changes nothing.
 pub(crate) fn close<T: Object>(this: Arc<T>, completion: Option<CloseCompletion>) {
-    if this.core().life.begin_close().is_err() {
+    if this.head().life.begin_close().is_err() {
         return;
     }
-    this.core().closing.lock().completion = completion;
-    this.core().step(CloseEvent::Close);
+    this.head().closing.lock().completion = completion;
+    this.head().step(CloseEvent::Close);
     // NDKPI: a close starts the cancellation itself, it does not wait for requests to time out.
     T::cancel(&this);
-    let closed = this.core().life.end_close();
-    if this.core().step(CloseEvent::Cancelled(closed)) == Some(CloseEffect::RunTeardown) {
+    let closed = this.head().life.end_close();
+    if this.head().step(CloseEvent::Cancelled(closed)) == Some(CloseEffect::RunTeardown) {
         queues::sleep().enqueue::<T, TEARDOWN>(this);
     }
 }
@@ -257,26 +273,25 @@ pub(crate) fn close<T: Object>(this: Arc<T>, completion: Option<CloseCompletion>
 /// Work item of process context: everything that held the object has let go.
 pub(crate) fn tear_down<T: Object>(this: Arc<T>, ctx: &MaySleep) {
     T::teardown(&this, ctx);
-    this.core().step(CloseEvent::TornDown(Answer::Pending));
+    this.head().step(CloseEvent::TornDown(Answer::Pending));
     queues::softirq().enqueue::<T, CLOSED>(this);
 }
 
 /// Work item of softirq context: the object's last callback.
 pub(crate) fn complete_close<T: Object>(this: Arc<T>, ctx: &Softirq) {
-    let completion = this.core().closing.lock().completion.take();
+    let completion = this.head().closing.lock().completion.take();
     if let Some(completion) = completion {
         completion.call(ctx);
     }
-    this.core().step(CloseEvent::Returned);
+    this.head().step(CloseEvent::Returned);
     // NDKPI: the close of an antecedent completes after this callback returned. `this` owns the references to the
     // antecedents, and goes here.
 }
 
 /// Gives the consumer its handle: a pointer that owns one count of the memory.
 pub(crate) fn into_handle<T: Object>(object: Arc<T>) -> *mut T::Shell {
-    let shell = object.shell();
-    let _ = Arc::into_raw(object);
-    shell
+    // The shell is what the object begins with.
+    Arc::into_raw(object).cast_mut().cast()
 }
 
 /// Sleeping work on behalf of a call that answered pending, and what is called in softirq when it is done.

@@ -6,28 +6,20 @@ use crate::{
     adapter::Adapter,
     callback::CreateCompletion,
     ctx::MaySleep,
-    dispatch,
     ffi,
     object::{
         self,
         object,
-        Core,
+        Head,
         Held,
-        Object,
-        CLOSED,
-        TEARDOWN, //
+        Object, //
     },
     registrar::Registrar,
     registry::{
         Lower,
-        Rank,
-        Registered, //
+        Rank, //
     },
     status::Result,
-    sync::{
-        new_irq_spinlock,
-        IrqSpinLock, //
-    },
     verbs::{
         handle::Handle,
         mr::FastMr,
@@ -42,60 +34,42 @@ use kernel::{
         Arc,
         Mutex, //
     },
-    types::Opaque,
-    workqueue::{
-        new_work,
-        Work, //
-    },
 };
 
 /// A protection domain.
 #[pin_data]
 #[repr(C)]
 pub(crate) struct Pd {
-    shell: Opaque<ffi::ndk_pd>,
     #[pin]
-    core: Core,
-    #[pin]
-    teardown_work: Work<Pd, TEARDOWN>,
-    #[pin]
-    closed_work: Work<Pd, CLOSED>,
+    head: Head<Pd>,
     lower: Handle<pd::Pd>,
     token: u32,
     /// What registers kernel memory; made when it is first needed.
     #[pin]
     registrar: Mutex<Option<Registrar>>,
-    #[pin]
-    registered: IrqSpinLock<Option<Registered>>,
     adapter: Held<Adapter>,
 }
-
-// SAFETY: The shell is the consumer's once it is handed out; all else is shared safely.
-unsafe impl Send for Pd {}
-// SAFETY: As above.
-unsafe impl Sync for Pd {}
 
 object!(Pd);
 
 impl Object for Pd {
     type Shell = ffi::ndk_pd;
 
-    fn shell(&self) -> *mut Self::Shell {
-        self.shell.get()
-    }
-
-    fn core(&self) -> &Core {
-        &self.core
+    fn head(&self) -> &Head<Self> {
+        &self.head
     }
 
     fn teardown(this: &Arc<Self>, ctx: &MaySleep) {
         this.clone().revoke(ctx);
-        let registered = this.registered.lock().take();
-        drop(registered);
+        this.adapter().port().registry().remove(&**this);
     }
 }
 
 impl Lower for Pd {
+    fn rank(&self) -> Rank {
+        Rank::Pd
+    }
+
     fn revoke(self: Arc<Self>, ctx: &MaySleep) {
         *self.registrar.lock() = None;
         drop(self.lower.take(ctx));
@@ -123,28 +97,17 @@ impl Pd {
         let token = lower.local_dma_lkey();
         let pd = Arc::pin_init(
             pin_init!(Self {
-                shell: Opaque::new(ffi::ndk_pd {
-                    header: dispatch::header(
-                        adapter.version(),
-                        ffi::ndk_object_type_NDK_OBJECT_PD
-                    ),
-                    dispatch: &raw const dispatch::PD,
-                }),
-                core <- Core::new(),
-                teardown_work <- new_work!("Pd::teardown_work"),
-                closed_work <- new_work!("Pd::closed_work"),
+                head <- Head::new(adapter.version()),
                 lower: Handle::new(),
                 token,
                 registrar <- new_mutex!(None),
-                registered <- new_irq_spinlock!(None),
                 adapter: held,
             }),
             GFP_KERNEL,
         )?;
         drop(pd.lower.set(lower));
         // Last: what is registered can be revoked at once.
-        let registered = port.registry().add(Rank::Pd, &pd, GFP_KERNEL)?;
-        *pd.registered.lock() = Some(registered);
+        port.registry().add(&pd, GFP_KERNEL)?;
         Ok(pd)
     }
 

@@ -14,10 +14,10 @@
 //! CQ. If the consumer does not poll, the provider takes the completions out itself ([`Cq::collect`]).
 
 use crate::{
+    adapter::Port,
     callback::CreateCompletion,
     cq::Cq,
     ctx::MaySleep,
-    dispatch,
     ffi,
     mr::{
         Mr,
@@ -26,18 +26,15 @@ use crate::{
     object::{
         self,
         object,
-        Core,
+        Head,
         Held,
-        Object,
-        CLOSED,
-        TEARDOWN, //
+        Object, //
     },
     pd::Pd,
     queues,
     registry::{
         Lower,
-        Rank,
-        Registered, //
+        Rank, //
     },
     state::{
         flags::{
@@ -104,7 +101,6 @@ use kernel::{
         Instant,
         Monotonic, //
     },
-    types::Opaque,
     workqueue::{
         new_work,
         Work, //
@@ -181,13 +177,8 @@ enum Use {
 #[pin_data]
 #[repr(C)]
 pub(crate) struct Qp {
-    shell: Opaque<ffi::ndk_qp>,
     #[pin]
-    core: Core,
-    #[pin]
-    teardown_work: Work<Qp, TEARDOWN>,
-    #[pin]
-    closed_work: Work<Qp, CLOSED>,
+    head: Head<Qp>,
     #[pin]
     flush_work: Work<Qp, FLUSH>,
     #[pin]
@@ -209,17 +200,10 @@ pub(crate) struct Qp {
     quiet: Mutex<bool>,
     #[pin]
     usage: IrqSpinLock<Use>,
-    #[pin]
-    registered: IrqSpinLock<Option<Registered>>,
     receive_cq: Held<Cq>,
     initiator_cq: Held<Cq>,
     pd: Held<Pd>,
 }
-
-// SAFETY: The shell is the consumer's once it is handed out; all else is shared safely.
-unsafe impl Send for Qp {}
-// SAFETY: As above.
-unsafe impl Sync for Qp {}
 
 object!(Qp);
 
@@ -246,24 +230,22 @@ impl QpEvents for Events {
 impl Object for Qp {
     type Shell = ffi::ndk_qp;
 
-    fn shell(&self) -> *mut Self::Shell {
-        self.shell.get()
-    }
-
-    fn core(&self) -> &Core {
-        &self.core
+    fn head(&self) -> &Head<Self> {
+        &self.head
     }
 
     fn teardown(this: &Arc<Self>, ctx: &MaySleep) {
-        let registered = this.registered.lock().take();
-        drop(registered);
+        this.port().registry().remove(&**this);
         this.destroy_lower(ctx);
-        this.receive_cq.detach(&this.line);
-        this.initiator_cq.detach(&this.line);
+        this.detach();
     }
 }
 
 impl Lower for Qp {
+    fn rank(&self) -> Rank {
+        Rank::Qp
+    }
+
     fn revoke(self: Arc<Self>, ctx: &MaySleep) {
         self.destroy_lower(ctx);
     }
@@ -364,16 +346,7 @@ impl Qp {
         let lower = Arc::new(lower, GFP_KERNEL)?;
         let qp = Arc::pin_init(
             pin_init!(Self {
-                shell: Opaque::new(ffi::ndk_qp {
-                    header: dispatch::header(
-                        adapter.version(),
-                        ffi::ndk_object_type_NDK_OBJECT_QP
-                    ),
-                    dispatch: &raw const dispatch::QP,
-                }),
-                core <- Core::new(),
-                teardown_work <- new_work!("Qp::teardown_work"),
-                closed_work <- new_work!("Qp::closed_work"),
+                head <- Head::new(adapter.version()),
                 flush_work <- new_work!("Qp::flush_work"),
                 reclaim_work <- new_work!("Qp::reclaim_work"),
                 lower: Handle::new(),
@@ -392,7 +365,6 @@ impl Qp {
                     != 0,
                 quiet <- new_mutex!(false),
                 usage <- new_irq_spinlock!(Use::Free),
-                registered <- new_irq_spinlock!(None),
                 receive_cq,
                 initiator_cq,
                 pd: held,
@@ -400,23 +372,26 @@ impl Qp {
             GFP_KERNEL,
         )?;
         qp.receive_cq.attach(&qp.line)?;
-        if let Err(status) = qp.initiator_cq.attach(&qp.line) {
-            qp.receive_cq.detach(&qp.line);
+        let ready = qp.initiator_cq.attach(&qp.line).and_then(|()| {
+            drop(qp.lower.set(lower));
+            // Last: what is registered can be revoked at once.
+            port.registry().add(&qp, GFP_KERNEL)
+        });
+        if let Err(status) = ready {
+            qp.detach();
             return Err(status);
         }
-        drop(qp.lower.set(lower));
-        // Last: what is registered can be revoked at once.
-        match port.registry().add(Rank::Qp, &qp, GFP_KERNEL) {
-            Ok(registered) => {
-                *qp.registered.lock() = Some(registered);
-                Ok(qp)
-            }
-            Err(status) => {
-                qp.receive_cq.detach(&qp.line);
-                qp.initiator_cq.detach(&qp.line);
-                Err(status)
-            }
-        }
+        Ok(qp)
+    }
+
+    fn port(&self) -> &Arc<Port> {
+        self.pd.adapter().port()
+    }
+
+    /// Has the CQs tell it nothing any more.
+    fn detach(&self) {
+        self.receive_cq.detach(&self.line);
+        self.initiator_cq.detach(&self.line);
     }
 
     /// The PD it was made from.

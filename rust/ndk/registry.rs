@@ -15,6 +15,7 @@ use crate::{
         IrqSpinLock, //
     },
 };
+use core::ptr;
 use kernel::{
     alloc::Flags,
     prelude::*,
@@ -42,11 +43,18 @@ pub(crate) enum Rank {
 
 /// Something that lives on a device.
 pub(crate) trait Lower: Send + Sync {
+    /// When it goes.
+    fn rank(&self) -> Rank;
+
     /// Destroys what is on the device, and ends what waits for it. Called at most once.
     fn revoke(self: Arc<Self>, ctx: &MaySleep);
 }
 
 type Key = (Rank, usize);
+
+fn key<L: Lower>(lower: &L) -> Key {
+    (lower.rank(), ptr::from_ref(lower).addr())
+}
 
 struct Members {
     tree: RBTree<Key, Arc<dyn Lower>>,
@@ -71,20 +79,14 @@ impl Registry {
         })
     }
 
-    /// Adds a member, which stays until the result is dropped. Any context that `flags` allows.
+    /// Adds a member, which stays until it is removed or revoked. Any context that `flags` allows.
     ///
     /// # Errors
     ///
     /// `DeviceRemoved` once revocation has begun; `InsufficientResources`.
-    pub(crate) fn add<L: Lower + 'static>(
-        self: &Arc<Self>,
-        rank: Rank,
-        lower: &Arc<L>,
-        flags: Flags,
-    ) -> Result<Registered> {
-        let key = (rank, Arc::as_ptr(lower).addr());
+    pub(crate) fn add<L: Lower + 'static>(&self, lower: &Arc<L>, flags: Flags) -> Result {
         let member: Arc<dyn Lower> = lower.clone();
-        let node = RBTreeNodeReservation::new(flags)?.into_node(key, member);
+        let node = RBTreeNodeReservation::new(flags)?.into_node(key(&**lower), member);
         let mut members = self.members.lock();
         if members.closed {
             drop(members);
@@ -94,10 +96,14 @@ impl Registry {
         let replaced = members.tree.insert(node);
         drop(members);
         drop(replaced);
-        Ok(Registered {
-            registry: self.clone(),
-            key,
-        })
+        Ok(())
+    }
+
+    /// Removes a member, if it is one. Any context.
+    pub(crate) fn remove<L: Lower>(&self, lower: &L) {
+        let node = self.members.lock().tree.remove_node(&key(lower));
+        // Freed outside of the lock.
+        drop(node);
     }
 
     /// Revokes all members; none can be added any more.
@@ -117,19 +123,5 @@ impl Registry {
                 None => return,
             }
         }
-    }
-}
-
-/// Membership; dropping it ends it. Any context.
-pub(crate) struct Registered {
-    registry: Arc<Registry>,
-    key: Key,
-}
-
-impl Drop for Registered {
-    fn drop(&mut self) {
-        let node = self.registry.members.lock().tree.remove_node(&self.key);
-        // Freed outside of the lock.
-        drop(node);
     }
 }

@@ -116,13 +116,36 @@ pub(crate) trait BhItem<const ID: u64 = 0>: Sized {
     fn run(this: Arc<Self>, ctx: &ctx::Softirq);
 }
 
+/// Implements `HasWork` as the kernel's macro does, also for a field of a field.
+macro_rules! has_work {
+    (($($generics:tt)*) $id:literal, $self:ty, $($field:ident).+) => {
+        // SAFETY: Compiles only if the field has the right type.
+        unsafe impl<$($generics)*> ::kernel::workqueue::HasWork<$self, $id> for $self {
+            #[inline]
+            unsafe fn raw_get_work(
+                ptr: *mut Self,
+            ) -> *mut ::kernel::workqueue::Work<$self, $id> {
+                // SAFETY: The caller promises that the pointer is not dangling.
+                unsafe { &raw mut (*ptr).$($field).+ }
+            }
+
+            #[inline]
+            unsafe fn work_container_of(
+                ptr: *mut ::kernel::workqueue::Work<$self, $id>,
+            ) -> *mut Self {
+                // SAFETY: The caller promises that the pointer points at that field.
+                unsafe { ::kernel::container_of!(ptr, Self, $($field).+) }
+            }
+        }
+    };
+}
+pub(crate) use has_work;
+
 /// Connects a [`SleepItem`] with its `Work` field, or with its `DelayedWork` field if `delayed` is
 /// written first: `sleep_work! { impl SleepItem<0> for Connector { self.work } }`.
 macro_rules! sleep_work {
-    (impl $({$($generics:tt)*})? SleepItem<$id:literal> for $self:ty { self.$field:ident }) => {
-        ::kernel::workqueue::impl_has_work! {
-            impl $({$($generics)*})? HasWork<$self, $id> for $self { self.$field }
-        }
+    (impl $({$($generics:tt)*})? SleepItem<$id:literal> for $self:ty { self.$($field:ident).+ }) => {
+        $crate::sync::has_work!(($($($generics)*)?) $id, $self, $($field).+);
         $crate::sync::sleep_work!(@run ($($($generics)*)?) $id, $self);
     };
     (delayed impl $({$($generics:tt)*})? SleepItem<$id:literal> for $self:ty { self.$field:ident }) => {
@@ -149,10 +172,9 @@ pub(crate) use sleep_work;
 /// Connects a [`BhItem`] with its `Work` field: `bh_work! { impl BhItem<1> for Cq {
 /// self.notify_work } }`.
 macro_rules! bh_work {
-    (impl $({$($generics:tt)*})? BhItem<$id:literal> for $self:ty { self.$field:ident }) => {
-        ::kernel::workqueue::impl_has_work! {
-            impl $({$($generics)*})? HasWork<$self, $id> for $self { self.$field }
-        }
+    (impl $({$($generics:tt)*})? BhItem<$id:literal> for $self:ty { self.$($field:ident).+ }) => {
+        $crate::sync::has_work!(($($($generics)*)?) $id, $self, $($field).+);
+
         impl $(<$($generics)*>)? ::kernel::workqueue::WorkItem<$id> for $self {
             type Pointer = ::kernel::sync::Arc<Self>;
 

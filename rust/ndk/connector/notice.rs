@@ -67,7 +67,7 @@ impl BhItem<NOTIFY> for Connector {
             match notice {
                 None => return,
                 Some(Notice::Arrived(Arrival { listener, event })) => {
-                    if listener.core().is_closing() {
+                    if listener.head().is_closing() {
                         // NDKPI: requests in flight are refused as soon as the listener is closed.
                         object::close(this.clone(), None);
                     } else {
