@@ -136,6 +136,32 @@ pub(crate) enum DisconnectEvent {
 }
 
 impl DisconnectEvent {
+    /// Takes an event without a reason; `None` for no function.
+    ///
+    /// # Safety
+    ///
+    /// As for [`PlainDisconnectEvent::new`].
+    pub(crate) unsafe fn plain(
+        function: ffi::ndk_disconnect_event_fn,
+        context: *mut c_void,
+    ) -> Option<Self> {
+        // SAFETY: By the requirements of this function.
+        unsafe { PlainDisconnectEvent::new(function, context) }.map(Self::Plain)
+    }
+
+    /// Takes an event with a reason; `None` for no function.
+    ///
+    /// # Safety
+    ///
+    /// As for [`DisconnectEventEx::new`].
+    pub(crate) unsafe fn ex(
+        function: ffi::ndk_disconnect_event_ex_fn,
+        context: *mut c_void,
+    ) -> Option<Self> {
+        // SAFETY: By the requirements of this function.
+        unsafe { DisconnectEventEx::new(function, context) }.map(Self::Ex)
+    }
+
     /// Tells that the connection is gone; `reason` is 0 for none.
     pub(crate) fn call(self, ctx: &Softirq, reason: u32) {
         match self {
@@ -192,8 +218,7 @@ impl ClientCalls {
         let net = port.net(ctx).ok();
         let (name, ifindex) = port.listed_as();
         let desc = ffi::ndk_adapter_desc {
-            // CAST: Bytes as C has them.
-            device: name.map(|byte| byte as _),
+            device: *name,
             port: port.number(),
             ifindex,
             net: net.as_ref().map_or(ptr::null_mut(), |net| net.as_raw()),

@@ -93,16 +93,20 @@ unsafe fn selector(params: &ffi::ndk_open_params) -> Result<Selector<'_>> {
         }
         (false, true, false) => Ok(Selector::Interface(params.ifindex)),
         (false, false, true) => {
+            let len = params.address_len as usize;
             // SAFETY: Readable for its length, by the requirements of this function.
-            let address =
-                unsafe { SocketAddr::from_raw(params.address, params.address_len as usize) }?;
-            Ok(Selector::Address(address))
+            let address = unsafe { SocketAddr::from_raw(params.address, len) };
+            Ok(Selector::Address(address?))
         }
         _ => Err(Status::InvalidParameter),
     }
 }
 
 /// Wakes the closer of an adapter.
+///
+/// # Safety
+///
+/// `done` is the completion on which [`ndk_close_adapter`] waits.
 unsafe extern "C" fn adapter_closed(done: *mut c_void) {
     // SAFETY: `ndk_close_adapter` passed it, and waits until it is completed.
     unsafe { &*done.cast::<Completion>() }.complete_all();

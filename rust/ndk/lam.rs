@@ -29,12 +29,9 @@ use crate::{
         sg, //
     },
 };
-use core::{
-    ffi::c_void,
-    mem::{
-        offset_of,
-        size_of, //
-    },
+use core::mem::{
+    offset_of,
+    size_of, //
 };
 use kernel::{
     alloc::{
@@ -62,19 +59,12 @@ pub(crate) struct Buffer {
 }
 
 impl Buffer {
-    /// Checks a buffer.
+    /// Checks a buffer of `length` bytes from the start of the list.
     ///
     /// # Errors
     ///
     /// `InvalidParameter` when it is empty, has a gap, or is shorter than `length`.
-    ///
-    /// # Safety
-    ///
-    /// `sgl` is null or a scatterlist of `nents` entries; it and the memory it names are left alone while the buffer, or what
-    /// is made of it, lives.
-    pub(crate) unsafe fn new(sgl: *mut ffi::scatterlist, nents: u32, length: u64) -> Result<Self> {
-        // SAFETY: By the requirements of this function.
-        let list = unsafe { sg::List::new(sgl, nents) }.ok_or(Status::InvalidParameter)?;
+    pub(crate) fn new(list: sg::List, length: u64) -> Result<Self> {
         let mut offset = 0;
         let mut used: u32 = 0;
         let mut found: u64 = 0;
@@ -185,21 +175,12 @@ impl Lower for Lam {
     }
 }
 
-/// A mapping on its way to the consumer.
-pub(crate) struct Built {
-    lam: Arc<Lam>,
-    pages: KVec<u64>,
-}
-
-impl Built {
-    /// Addresses of the pages.
-    pub(crate) fn pages(&self) -> &[u64] {
-        &self.pages
-    }
-
-    /// What the consumer keeps for [`release`].
-    pub(crate) fn into_context(self) -> *mut c_void {
-        Arc::into_raw(self.lam).cast_mut().cast()
+impl Lam {
+    /// Ends the mapping. Any context.
+    pub(crate) fn release(&self) {
+        self.adapter.port().registry().remove(self);
+        let mapping = self.mapping.lock().take();
+        drop(mapping);
     }
 }
 
@@ -210,12 +191,12 @@ pub(crate) fn size(pages: u32) -> usize {
         .saturating_add(offset_of!(ffi::ndk_lam, pages))
 }
 
-/// Maps a buffer for a consumer. Any context.
+/// Maps a buffer for a consumer, and gives the addresses of its pages. Any context.
 ///
 /// # Errors
 ///
 /// `InsufficientResources`, `DeviceRemoved`.
-pub(crate) fn build(adapter: &Arc<Adapter>, buffer: Buffer) -> Result<Built> {
+pub(crate) fn build(adapter: &Arc<Adapter>, buffer: Buffer) -> Result<(Arc<Lam>, KVec<u64>)> {
     let held = Held::successor(adapter)?;
     let mapping = Mapping::new(adapter.port().enter()?, &buffer, GFP_ATOMIC)?;
     let mut pages = KVec::new();
@@ -228,18 +209,5 @@ pub(crate) fn build(adapter: &Arc<Adapter>, buffer: Buffer) -> Result<Built> {
         GFP_ATOMIC,
     )?;
     adapter.port().registry().add(&lam, GFP_ATOMIC)?;
-    Ok(Built { lam, pages })
-}
-
-/// Ends a mapping. Any context.
-///
-/// # Safety
-///
-/// `context` came from [`Built::into_context`], and comes here once.
-pub(crate) unsafe fn release(context: *mut c_void) {
-    // SAFETY: By the requirements of this function.
-    let lam = unsafe { Arc::from_raw(context.cast::<Lam>()) };
-    lam.adapter.port().registry().remove(&*lam);
-    let mapping = lam.mapping.lock().take();
-    drop(mapping);
+    Ok((lam, pages))
 }

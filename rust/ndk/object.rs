@@ -376,8 +376,7 @@ where
             step <- new_irq_spinlock!(Step::Work(work, done)),
         }),
         GFP_ATOMIC,
-    )
-    .map_err(kernel::error::Error::from)?;
+    )?;
     queues::sleep().enqueue::<_, 0>(item);
     Ok(())
 }

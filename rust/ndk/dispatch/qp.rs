@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! Functions of a QP.
+
+use super::{
+    close,
+    open,
+    query_extension,
+    shared,
+    slice_of,
+    View, //
+};
+use crate::{
+    ffi::{
+        self,
+        ndk_mr,
+        ndk_mw,
+        ndk_object_header,
+        ndk_qp, //
+    },
+    mr::{
+        self,
+        Mr, //
+    },
+    qp::{
+        self,
+        Qp, //
+    },
+    state::status::Status,
+    status, //
+};
+use core::ffi::{
+    c_int,
+    c_void, //
+};
+
+unsafe extern "C" fn flush(qp: *mut ndk_qp) {
+    // SAFETY: The consumer's, as the module documentation says.
+    qp::flush(&unsafe { shared::<Qp>(qp) });
+}
+
+unsafe extern "C" fn send(
+    qp: *mut ndk_qp,
+    context: *mut c_void,
+    sgl: *const ffi::ndk_sge,
+    nr_sge: u32,
+    flags: u32,
+) -> c_int {
+    // SAFETY: The consumer's, as the module documentation says.
+    let (qp, sgl) = unsafe { (open::<Qp>(qp), slice_of(sgl, nr_sge)) };
+    status::of(sgl.and_then(|sgl| qp.send(context, sgl, flags, None)))
+}
+
+unsafe extern "C" fn receive(
+    qp: *mut ndk_qp,
+    context: *mut c_void,
+    sgl: *const ffi::ndk_sge,
+    nr_sge: u32,
+) -> c_int {
+    // SAFETY: The consumer's, as the module documentation says.
+    let (qp, sgl) = unsafe { (open::<Qp>(qp), slice_of(sgl, nr_sge)) };
+    status::of(sgl.and_then(|sgl| qp.receive(context, sgl)))
+}
+
+unsafe extern "C" fn bind(
+    _qp: *mut ndk_qp,
+    _context: *mut c_void,
+    _mr: *mut ndk_mr,
+    _mw: *mut ndk_mw,
+    _va: u64,
+    _length: u64,
+    _flags: u32,
+) -> c_int {
+    status::to_errno(Status::NotSupported)
+}
+
+unsafe extern "C" fn fast_register(
+    qp: *mut ndk_qp,
+    context: *mut c_void,
+    mr: *mut ndk_mr,
+    page_count: u32,
+    pages: *const u64,
+    fbo: u32,
+    length: u64,
+    va: u64,
+    flags: u32,
+) -> c_int {
+    if mr.is_null() {
+        return status::to_errno(Status::InvalidParameter);
+    }
+    // SAFETY: The consumer's, as the module documentation says.
+    let (qp, mr, pages) = unsafe { (open::<Qp>(qp), open::<Mr>(mr), slice_of(pages, page_count)) };
+    status::of(pages.and_then(|pages| {
+        qp.fast_register(
+            context,
+            &mr,
+            mr::Region {
+                pages,
+                fbo,
+                length,
+                va,
+            },
+            flags,
+        )
+    }))
+}
+
+unsafe extern "C" fn invalidate(
+    qp: *mut ndk_qp,
+    context: *mut c_void,
+    mr_or_mw: *mut ndk_object_header,
+    flags: u32,
+) -> c_int {
+    if mr_or_mw.is_null() {
+        return status::to_errno(Status::InvalidParameter);
+    }
+    // SAFETY: The consumer's, as the module documentation says.
+    if unsafe { (*mr_or_mw).type_ } != ffi::ndk_object_type_NDK_OBJECT_MR {
+        return status::to_errno(Status::InvalidParameter);
+    }
+    // SAFETY: As above; it is an MR, by its header.
+    let (qp, mr) = unsafe { (open::<Qp>(qp), open::<Mr>(mr_or_mw.cast())) };
+    status::of(qp.invalidate(context, &mr, flags))
+}
+
+unsafe extern "C" fn read(
+    qp: *mut ndk_qp,
+    context: *mut c_void,
+    sgl: *const ffi::ndk_sge,
+    nr_sge: u32,
+    remote_address: u64,
+    remote_token: u32,
+    flags: u32,
+) -> c_int {
+    // SAFETY: The consumer's, as the module documentation says.
+    let (qp, sgl) = unsafe { (open::<Qp>(qp), slice_of(sgl, nr_sge)) };
+    let remote = qp::Remote {
+        address: remote_address,
+        token: remote_token,
+    };
+    status::of(sgl.and_then(|sgl| qp.read(context, sgl, remote, flags)))
+}
+
+unsafe extern "C" fn write(
+    qp: *mut ndk_qp,
+    context: *mut c_void,
+    sgl: *const ffi::ndk_sge,
+    nr_sge: u32,
+    remote_address: u64,
+    remote_token: u32,
+    flags: u32,
+) -> c_int {
+    // SAFETY: The consumer's, as the module documentation says.
+    let (qp, sgl) = unsafe { (open::<Qp>(qp), slice_of(sgl, nr_sge)) };
+    let remote = qp::Remote {
+        address: remote_address,
+        token: remote_token,
+    };
+    status::of(sgl.and_then(|sgl| qp.write(context, sgl, remote, flags)))
+}
+
+unsafe extern "C" fn send_and_invalidate(
+    qp: *mut ndk_qp,
+    context: *mut c_void,
+    sgl: *const ffi::ndk_sge,
+    nr_sge: u32,
+    flags: u32,
+    remote_token: u32,
+) -> c_int {
+    // SAFETY: The consumer's, as the module documentation says.
+    let (qp, sgl) = unsafe { (open::<Qp>(qp), slice_of(sgl, nr_sge)) };
+    status::of(sgl.and_then(|sgl| qp.send(context, sgl, flags, Some(remote_token))))
+}
+
+/// Functions of a QP.
+static DISPATCH: ffi::ndk_qp_dispatch = ffi::ndk_qp_dispatch {
+    close: Some(close::<Qp>),
+    query_extension: Some(query_extension),
+    flush: Some(flush),
+    send: Some(send),
+    receive: Some(receive),
+    bind: Some(bind),
+    fast_register: Some(fast_register),
+    invalidate: Some(invalidate),
+    read: Some(read),
+    write: Some(write),
+    send_and_invalidate: Some(send_and_invalidate),
+};
+
+impl View for ndk_qp {
+    const KIND: u32 = ffi::ndk_object_type_NDK_OBJECT_QP;
+
+    fn new(header: ndk_object_header) -> Self {
+        Self {
+            header,
+            dispatch: &raw const DISPATCH,
+        }
+    }
+}
