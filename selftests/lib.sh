@@ -277,8 +277,13 @@ kmemleak_clean() {
 	echo scan >"$KMEMLEAK"
 	echo scan >"$KMEMLEAK"
 	local leaks
-	# What the boot itself left, uml's false reports among it, is not ours.
-	leaks=$(awk '/^unreferenced object/ { head = $0; getline; boot = /"swapper/; if (!boot) print head } !boot' "$KMEMLEAK")
+	# Ours: allocated with a frame of our modules, or of an unloaded one, which has no name any more. The rest is the
+	# kernel's own, uml's false reports among it.
+	leaks=$(awk '
+		/^unreferenced object/ { if (ours) printf "%s", text; text = ""; ours = 0 }
+		{ text = text $0 "\n" }
+		/\[ndk/ || /^ *(\[<[0-9a-f]+>\] )?0x[0-9a-f]+$/ { ours = 1 }
+		END { if (ours) printf "%s", text }' "$KMEMLEAK")
 	[[ -n $leaks ]] || return 0
 	printf '%s\n' "$leaks" | head -n 80 | sed 's/^/# /'
 	return 1
