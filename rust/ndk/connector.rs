@@ -304,7 +304,7 @@ impl Lower for Connector {
             qp.quiesce(ctx);
         }
         drop(worker);
-        self.report_any(Report::DeviceRemoved);
+        self.report(Report::DeviceRemoved);
         self.drive(ctx);
     }
 }
@@ -350,16 +350,8 @@ impl Connector {
         queues::sleep().enqueue::<_, RUN>(self.clone());
     }
 
-    /// Tells the machine something about the attempt `epoch`. Any context.
-    fn report(self: &Arc<Self>, epoch: u32, report: Report) {
-        let work = self.inner.lock().report(epoch, report);
-        if work {
-            self.kick();
-        }
-    }
-
     /// Tells the machine something about the attempt at hand. Any context.
-    fn report_any(self: &Arc<Self>, report: Report) {
+    fn report(self: &Arc<Self>, report: Report) {
         let mut inner = self.inner.lock();
         let epoch = inner.machine.epoch();
         let work = inner.report(epoch, report);

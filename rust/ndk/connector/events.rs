@@ -63,7 +63,7 @@ impl CmEvents for Attempt {
 impl FaultSink for Connector {
     fn connection_fault(self: Arc<Self>) {
         // Only a QP that has been brought up fails so, and that only the last attempt does.
-        self.report_any(Report::Aborted);
+        self.report(Report::Aborted);
     }
 
     fn message_before_establishment(self: Arc<Self>) {

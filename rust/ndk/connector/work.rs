@@ -185,8 +185,8 @@ impl Connector {
     ) {
         match effect {
             Effect::Start(work) => match self.start(lower, epoch, work, ctx) {
-                Ok(()) => self.report(epoch, Report::Done(work)),
-                Err(status) => self.report(epoch, Report::Failed(work, status)),
+                Ok(()) => self.outcome(epoch, Report::Done(work)),
+                Err(status) => self.outcome(epoch, Report::Failed(work, status)),
             },
             Effect::SendReject(how) => self.send_reject(lower, how),
             Effect::QpToError => {
@@ -202,7 +202,7 @@ impl Connector {
                 if let Some(qp) = self.qp() {
                     qp.quiesce(ctx);
                 }
-                self.report(epoch, Report::Quiet);
+                self.outcome(epoch, Report::Quiet);
             }
             Effect::CompleteRequest(status) => self.complete(to_result(status)),
             Effect::DisconnectEvent => self.raise(),
@@ -238,6 +238,11 @@ impl Connector {
             // The first was had with the call, where it could fail. The second is the return of the teardown.
             Effect::HoldEndpoint | Effect::EndClose => {}
         }
+    }
+
+    /// Tells the machine how something ended. What that leads to comes next.
+    fn outcome(&self, epoch: u32, report: Report) {
+        self.inner.lock().report(epoch, report);
     }
 
     /// Has the timer looked at.
@@ -407,7 +412,10 @@ impl Connector {
             Work::Complete => locked.accept_rtu(),
             _ => locked.accept(&param(&lower, limits, &data)),
         }
-        .map_err(broken)
+        .map_err(broken)?;
+        // Before the lock is let go: a peer that ends the connection at once ends one that stands.
+        self.outcome(epoch, Report::Done(work));
+        Ok(())
     }
 
     /// Moves a QP to where it can send; on iWARP the driver does that with the accept.
