@@ -70,6 +70,7 @@ step() {
 	local title=$1 start=$SECONDS rc=0 log beat
 	shift
 	log="$NDK_CACHE/log/$(date +%Y%m%d-%H%M%S)-$$-$(printf '%s' "$title" | tr -c 'a-zA-Z0-9.\n' '-').log"
+	find "$NDK_CACHE/log" -type f -mtime +14 -delete 2>/dev/null || true
 	say "==> $title"
 	_beat "$title" "$log" </dev/null >/dev/null &
 	beat=$!
