@@ -12,7 +12,6 @@ mod callback;
 mod clients;
 mod connector;
 mod cq;
-mod ctx;
 mod dispatch;
 mod endpoint;
 mod exports;
@@ -29,8 +28,12 @@ mod registry;
 #[path = "../state/src/lib.rs"]
 mod state;
 mod status;
-mod sync;
 mod verbs;
+
+use self::ffi::{
+    ctx,
+    sync, //
+};
 
 module! {
     type: Ndk,

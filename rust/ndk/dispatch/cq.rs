@@ -26,7 +26,7 @@ use core::ffi::{
     c_void, //
 };
 
-unsafe extern "C" fn resize(
+unsafe extern "C" fn resize_cq(
     _cq: *mut ndk_cq,
     _depth: u32,
     _completion: ffi::ndk_request_completion_fn,
@@ -35,7 +35,7 @@ unsafe extern "C" fn resize(
     status::to_errno(Status::NotSupported)
 }
 
-unsafe extern "C" fn arm(cq: *mut ndk_cq, kind: u32) {
+unsafe extern "C" fn arm_cq(cq: *mut ndk_cq, kind: u32) {
     let kind = match kind {
         ffi::ndk_cq_notify_NDK_CQ_NOTIFY_ANY => ArmType::Any,
         ffi::ndk_cq_notify_NDK_CQ_NOTIFY_SOLICITED => ArmType::Solicited,
@@ -46,7 +46,7 @@ unsafe extern "C" fn arm(cq: *mut ndk_cq, kind: u32) {
     unsafe { open::<Cq>(cq) }.arm(kind);
 }
 
-unsafe extern "C" fn get_results(
+unsafe extern "C" fn get_cq_results(
     cq: *mut ndk_cq,
     results: *mut ffi::ndk_result,
     count: u32,
@@ -55,7 +55,7 @@ unsafe extern "C" fn get_results(
     unsafe { open::<Cq>(cq).poll(results, count) }
 }
 
-unsafe extern "C" fn get_results_ex(
+unsafe extern "C" fn get_cq_results_ex(
     cq: *mut ndk_cq,
     results: *mut ffi::ndk_result_ex,
     count: u32,
@@ -64,7 +64,7 @@ unsafe extern "C" fn get_results_ex(
     unsafe { open::<Cq>(cq).poll(results, count) }
 }
 
-unsafe extern "C" fn control_interrupt_moderation(
+unsafe extern "C" fn control_cq_interrupt_moderation(
     _cq: *mut ndk_cq,
     _interval: u32,
     _count: u32,
@@ -76,11 +76,11 @@ unsafe extern "C" fn control_interrupt_moderation(
 static DISPATCH: ffi::ndk_cq_dispatch = ffi::ndk_cq_dispatch {
     close: Some(close::<Cq>),
     query_extension: Some(query_extension),
-    resize: Some(resize),
-    arm: Some(arm),
-    get_results: Some(get_results),
-    control_interrupt_moderation: Some(control_interrupt_moderation),
-    get_results_ex: Some(get_results_ex),
+    resize: Some(resize_cq),
+    arm: Some(arm_cq),
+    get_results: Some(get_cq_results),
+    control_interrupt_moderation: Some(control_cq_interrupt_moderation),
+    get_results_ex: Some(get_cq_results_ex),
 };
 
 impl View for ndk_cq {

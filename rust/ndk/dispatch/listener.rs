@@ -43,7 +43,7 @@ unsafe extern "C" fn listen(
     }
 }
 
-unsafe extern "C" fn get_local_address(
+unsafe extern "C" fn get_listener_local_address(
     listener: *mut ndk_listener,
     address: *mut ffi::sockaddr,
     address_len: *mut u32,
@@ -68,7 +68,7 @@ static DISPATCH: ffi::ndk_listener_dispatch = ffi::ndk_listener_dispatch {
     close: Some(close::<Listener>),
     query_extension: Some(query_extension),
     listen: Some(listen),
-    get_local_address: Some(get_local_address),
+    get_local_address: Some(get_listener_local_address),
     control_connect_events: Some(control_connect_events),
 };
 

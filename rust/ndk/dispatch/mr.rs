@@ -26,7 +26,7 @@ use core::ffi::{
     c_void, //
 };
 
-unsafe extern "C" fn register(
+unsafe extern "C" fn register_mr(
     mr: *mut ndk_mr,
     sgl: *mut ffi::scatterlist,
     nents: u32,
@@ -46,7 +46,7 @@ unsafe extern "C" fn register(
     }
 }
 
-unsafe extern "C" fn deregister(
+unsafe extern "C" fn deregister_mr(
     mr: *mut ndk_mr,
     completion: ffi::ndk_request_completion_fn,
     context: *mut c_void,
@@ -84,8 +84,8 @@ unsafe extern "C" fn get_local_token(mr: *mut ndk_mr) -> u32 {
 static DISPATCH: ffi::ndk_mr_dispatch = ffi::ndk_mr_dispatch {
     close: Some(close::<Mr>),
     query_extension: Some(query_extension),
-    register_mr: Some(register),
-    deregister: Some(deregister),
+    register_mr: Some(register_mr),
+    deregister: Some(deregister_mr),
     initialize_fast_register: Some(initialize_fast_register),
     get_remote_token: Some(get_remote_token),
     get_local_token: Some(get_local_token),
