@@ -745,9 +745,9 @@ static inline int ndk_fast_register(struct ndk_qp *qp, void *context,
  * @mr_or_mw: header of the MR or window
  * @flags: NDK_OP_FLAG_SILENT_SUCCESS, READ_FENCE, DEFER
  *
- * Return: 0; -ENOTCONN; -EINVAL; -EBADRQC when @mr_or_mw is not ready; -ENOBUFS;
- * -ENODEV. When there is nothing to end the request ends with an error, and with
- * it the connection.
+ * Return: 0; -ENOTCONN; -EINVAL; -EBADRQC when there is nothing to end; -ENOBUFS;
+ * -ENODEV. When the peer has ended it already, which the call cannot know, the
+ * request ends with an error, and with it the connection.
  */
 static inline int ndk_invalidate(struct ndk_qp *qp, void *context,
 				 struct ndk_object_header *mr_or_mw, u32 flags)

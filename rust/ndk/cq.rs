@@ -87,6 +87,7 @@ use crate::{
     }, //
 };
 use kernel::{
+    alloc::flags::GFP_ATOMIC,
     prelude::*,
     sync::{
         atomic::{
@@ -564,6 +565,12 @@ impl Cq {
 
     /// Takes what the device has for the consumer into the stash, so that it is accounted for. Sleeps.
     pub(crate) fn collect(self: &Arc<Self>, ctx: &MaySleep) {
+        self.collect_and_stay(ctx);
+        self.direct_again(&self.stash.lock());
+    }
+
+    /// As [`Self::collect`], and leaves polls diverted until the consumer polls next. Sleeps.
+    pub(crate) fn collect_and_stay(self: &Arc<Self>, ctx: &MaySleep) {
         {
             let mut stash = self.stash.lock();
             stash.collectors = stash.collectors.saturating_add(1);
@@ -574,7 +581,36 @@ impl Cq {
         self.take_all(ctx);
         let mut stash = self.stash.lock();
         stash.collectors = stash.collectors.saturating_sub(1);
-        self.direct_again(&stash);
+    }
+
+    /// As [`Self::collect`], in any context, where polls are diverted already. Returns whether they were.
+    #[cold]
+    pub(crate) fn collect_if_diverted(self: &Arc<Self>) -> bool {
+        let guard = rcu::read_lock();
+        let mut stash = self.stash.lock();
+        if !self.diverted.load(Acquire) {
+            return false;
+        }
+        let Ok(lower) = self.lower.access(&guard) else {
+            return false;
+        };
+        loop {
+            // Without memory what fits is taken.
+            if stash.tidy() < BATCH {
+                let _ = stash.entries.reserve(BATCH, GFP_ATOMIC);
+            }
+            let want = stash.tidy().min(BATCH);
+            let found = lower.poll_each(want, |wc| {
+                // SAFETY: Polls are exclusive under this lock while they are diverted. Work queues live as long as the device
+                // may have completions of them.
+                if let Some(completed) = unsafe { work::retire(wc) } {
+                    self.put(&mut stash, completed);
+                }
+            });
+            if found < want || want == 0 {
+                return true;
+            }
+        }
     }
 
     /// Moves all that the device has into the stash. Polls are diverted. Sleeps.

@@ -460,8 +460,11 @@ impl Qp {
             Ok(reservation) => reservation,
             Err(status) => {
                 // What fills the queue may be silent requests that are long done, which nobody else would take out.
-                self.reclaim();
-                return Err(status);
+                if !self.initiator_cq.object().collect_if_diverted() {
+                    self.reclaim();
+                    return Err(status);
+                }
+                self.send.reserve(silent)?
             }
         };
         let tag = Tag::new(operation, silent);
@@ -759,7 +762,8 @@ impl SleepItem<FLUSH> for Qp {
 
 impl SleepItem<RECLAIM> for Qp {
     fn run(this: Arc<Self>, ctx: &MaySleep) {
-        this.initiator_cq.object().collect(ctx);
+        // The consumer seems not to poll. As long as that is so, posts may take silent requests out themselves.
+        this.initiator_cq.object().collect_and_stay(ctx);
     }
 }
 
