@@ -14,44 +14,49 @@ fn a_slot_is_filled_before_it_is_seen_and_read_before_it_is_filled_again() {
     model(3, || {
         let ring = Arc::new(Ring::new(1, 0).unwrap());
         let slot = Arc::new(AtomicU32::new(0));
+        // Set by the poller after it has read the first value.
+        let read = Arc::new(AtomicU32::new(0));
         // What the device hands over orders nothing by itself.
         let completed = Arc::new(AtomicU32::new(0));
         let poster = thread::spawn({
-            let (ring, slot, completed) = (ring.clone(), slot.clone(), completed.clone());
+            let (ring, slot, read) = (ring.clone(), slot.clone(), read.clone());
+            let completed = completed.clone();
             move || {
-                let mut posted = 0;
                 for value in 1..=2 {
-                    let Ok(reservation) = ring.reserve(false) else {
-                        break;
+                    let reservation = loop {
+                        match ring.reserve(false) {
+                            Ok(reservation) => break reservation,
+                            Err(_) => thread::yield_now(),
+                        }
                     };
-                    // Free again: the poller has read the value before.
-                    assert_eq!(slot.load(Relaxed) & 1, 0, "not read yet");
-                    slot.store(value * 2 - 1, Relaxed);
+                    // The slot is free again: the poller has read the value before.
+                    if value == 2 {
+                        assert_eq!(read.load(Relaxed), 1, "not read yet");
+                    }
+                    slot.store(value, Relaxed);
                     ring.publish(&reservation);
                     completed.store(value, Relaxed);
-                    posted = value;
                 }
-                posted
             }
         });
-        let mut polled = 0;
         // The indices of a ring follow each other.
         let first = Ring::new(1, 0).unwrap().reserve(false).unwrap().index;
         for value in 1..=2u32 {
-            let index = first.wrapping_add(value - 1);
-            if completed.load(Relaxed) < value || !ring.is_posted(index) {
-                break;
+            while completed.load(Relaxed) < value {
+                thread::yield_now();
             }
-            let seen = slot.load(Relaxed);
-            assert_eq!(seen, value * 2 - 1, "read before it was filled");
-            slot.store(value * 2, Relaxed);
+            let index = first.wrapping_add(value - 1);
+            // A device orders its completion after the post; here nothing does, so it may not be seen.
+            while !ring.is_posted(index) {
+                thread::yield_now();
+            }
+            assert_eq!(slot.load(Relaxed), value, "read before it was filled");
+            read.store(value, Relaxed);
             let request = Request::Last { silent: false };
             assert_eq!(ring.retire(index, true, request), Retired::Report);
-            polled = value;
         }
-        let posted = poster.join().unwrap();
-        assert!(polled <= posted && posted <= polled + 1);
-        assert_eq!(ring.in_flight(), posted - polled);
+        poster.join().unwrap();
+        assert_eq!(ring.in_flight(), 0);
     });
 }
 
