@@ -1,0 +1,49 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+# Allocations fail, each in turn: calls answer with a status that they may have, and nothing is leaked.
+# kernels: uml-debug debug
+# timeout: 150
+. "$(dirname "$0")/ndk-test-lib.sh"
+
+FAILSLAB=/sys/kernel/debug/failslab
+
+# one_life N: in the life of a connection, one of the next N allocations fails, wherever it is made.
+one_life() {
+	echo "$1" >$FAILSLAB/interval
+	echo 1 >$FAILSLAB/times
+	echo 100 >$FAILSLAB/probability
+	echo failnth/one_life >$NDK_TEST/run
+	echo 0 >$FAILSLAB/probability
+	local line
+	while read -r line; do
+		case $line in
+		'#'*) echo "N=$1: $line" ;;
+		'not ok'*) return 1 ;;
+		esac
+	done <$NDK_TEST/results
+}
+
+# many_lives FROM TO STEP
+many_lives() {
+	local n rc=0
+	for ((n = $1; n <= $2; n += $3)); do one_life "$n" || rc=1; done
+	return "$rc"
+}
+
+have_fail_nth || ktap_skip_all "the kernel has no fault injection"
+dmesg_mark failnth
+if ! ndk_test_up; then
+	ktap_plan 1
+	ktap_not_ok "two hosts and the test module come up"
+	ktap_end
+fi
+fail_nth_setup
+kmemleak_clear
+ndk_test_cases failnth
+ktap_plan $((${#CASES[@]} + 8))
+for case in "${CASES[@]}"; do run_case "$case"; done
+check "one of the first 40 allocations fails" many_lives 1 40 1
+check "one of the first 200 allocations fails" many_lives 44 200 7
+check "one of the first 1500 allocations fails" many_lives 220 1500 80
+check "a life without failures" case_passes failnth/one_life
+ndk_test_end

@@ -1,0 +1,533 @@
+// SPDX-License-Identifier: GPL-2.0
+/* CQs: when they notify, when they do not, and what they give. The CQ of end a's receives is the one that is watched. */
+
+#include <linux/delay.h>
+#include <linux/kthread.h>
+
+#include "ndk_test.h"
+
+#define LEN 64
+
+struct cqt {
+	struct t *t;
+	struct t_pair *p;
+	struct t_cq *cq;
+	struct t_buf *in, *out;
+	unsigned int sent;
+};
+
+static struct cqt *setup(struct t *t, const struct t_cfg *cfg)
+{
+	struct cqt *c = t_alloc(t, sizeof(*c));
+
+	c->t = t;
+	c->p = t_pair(t, cfg);
+	if (!c->p)
+		return NULL;
+	c->cq = c->p->a.rcq;
+	c->in = t_buf(&c->p->a, PAGE_SIZE);
+	c->out = t_buf(&c->p->b, PAGE_SIZE);
+	return c->in && c->out ? c : NULL;
+}
+
+/* When it returns, the receive has completed at a: rxe acknowledges after it placed the completion. */
+static bool deliver(struct cqt *c, u32 flags)
+{
+	unsigned int n = ++c->sent;
+
+	if (!EXPECT_STATUS(c->t, t_post_receive(&c->p->a, n, c->in, 0, LEN), 0) ||
+	    !EXPECT_STATUS(c->t, t_post_send(&c->p->b, n, c->out, 0, LEN, flags), 0) ||
+	    !t_take_ok(&c->p->b, c->p->b.icq, n, NDK_OPERATION_SEND))
+		return false;
+	if (world.iwarp)
+		t_sleep(50);
+	return true;
+}
+
+static bool notified(struct cqt *c)
+{
+	if (!wait_for_completion_timeout(&c->cq->notified, t_ticks(5))) {
+		t_fail(c->t, "no notification");
+		return false;
+	}
+	return EXPECT_STATUS(c->t, c->cq->status, 0);
+}
+
+static bool quiet(struct cqt *c)
+{
+	if (!wait_for_completion_timeout(&c->cq->notified, msecs_to_jiffies(40)))
+		return true;
+	t_fail(c->t, "a notification that nobody armed for");
+	return false;
+}
+
+static void empty(struct cqt *c)
+{
+	struct ndk_result_ex r[8];
+
+	while (ndk_get_cq_results_ex(c->cq->cq, r, ARRAY_SIZE(r)))
+		;
+}
+
+/* --- arm ------------------------------------------------------------------ */
+
+static void nothing_without_arm(struct t *t)
+{
+	struct cqt *c = setup(t, NULL);
+
+	if (!c || !deliver(c, NDK_OP_FLAG_SEND_AND_SOLICIT_EVENT))
+		return;
+	quiet(c);
+	ndk_flush(c->p->a.qp);
+	quiet(c);
+}
+
+static void once_per_arm(struct t *t)
+{
+	struct cqt *c = setup(t, NULL);
+	int i;
+
+	if (!c)
+		return;
+	for (i = 1; i <= 3; i++) {
+		ndk_arm_cq(c->cq->cq, NDK_CQ_NOTIFY_ANY);
+		if (!deliver(c, 0) || !notified(c))
+			return;
+		if (!deliver(c, 0) || !deliver(c, 0) || !quiet(c))
+			return;
+		EXPECT_EQ(t, atomic_read(&c->cq->calls), i);
+		empty(c);
+	}
+}
+
+/* The consumer finds the CQ empty, a completion comes, the consumer arms. */
+static void between_poll_and_arm(struct t *t)
+{
+	struct cqt *c = setup(t, NULL);
+	struct ndk_result_ex r;
+	int i;
+
+	if (!c)
+		return;
+	for (i = 0; i < 10; i++) {
+		if (!EXPECT_EQ(t, ndk_get_cq_results_ex(c->cq->cq, &r, 1), 0) || !deliver(c, 0))
+			return;
+		ndk_arm_cq(c->cq->cq, NDK_CQ_NOTIFY_ANY);
+		if (!notified(c))
+			return;
+		EXPECT_EQ(t, ndk_get_cq_results_ex(c->cq->cq, &r, 1), 1);
+	}
+}
+
+static void solicited_only(struct t *t)
+{
+	struct cqt *c = setup(t, NULL);
+
+	if (!c)
+		return;
+	ndk_arm_cq(c->cq->cq, NDK_CQ_NOTIFY_SOLICITED);
+	if (!deliver(c, 0) || !quiet(c))
+		return;
+	if (!deliver(c, NDK_OP_FLAG_SEND_AND_SOLICIT_EVENT) || !notified(c))
+		return;
+	EXPECT_EQ(t, atomic_read(&c->cq->calls), 1);
+}
+
+static void solicited_came_before_arm(struct t *t)
+{
+	struct cqt *c = setup(t, NULL);
+
+	if (!c || !deliver(c, NDK_OP_FLAG_SEND_AND_SOLICIT_EVENT))
+		return;
+	ndk_arm_cq(c->cq->cq, NDK_CQ_NOTIFY_SOLICITED);
+	notified(c);
+}
+
+static void solicited_on_failed_receive(struct t *t)
+{
+	struct cqt *c = setup(t, NULL);
+
+	if (!c || !EXPECT_STATUS(t, t_post_receive(&c->p->a, 1, c->in, 0, LEN), 0))
+		return;
+	ndk_arm_cq(c->cq->cq, NDK_CQ_NOTIFY_SOLICITED);
+	if (!quiet(c))
+		return;
+	ndk_flush(c->p->a.qp);
+	if (notified(c))
+		t_take_status(&c->p->a, c->cq, 1, NDK_OPERATION_RECEIVE, -ECANCELED);
+}
+
+/* A send that waits for a receive of the peer, and is flushed. */
+static void solicited_on_failed_send(struct t *t)
+{
+	struct cqt *c = setup(t, NULL);
+
+	if (!c)
+		return;
+	c->cq = c->p->b.icq;
+	if (!EXPECT_STATUS(t, t_post_send(&c->p->b, 1, c->out, 0, LEN, 0), 0))
+		return;
+	ndk_arm_cq(c->cq->cq, NDK_CQ_NOTIFY_SOLICITED);
+	if (!quiet(c))
+		return;
+	ndk_flush(c->p->b.qp);
+	if (notified(c))
+		t_take_status(&c->p->b, c->cq, 1, NDK_OPERATION_SEND, -ECANCELED);
+}
+
+static void errors_means_faults_of_the_cq(struct t *t)
+{
+	struct cqt *c = setup(t, NULL);
+
+	if (!c)
+		return;
+	ndk_arm_cq(c->cq->cq, NDK_CQ_NOTIFY_ERRORS);
+	if (!deliver(c, 0) || !deliver(c, NDK_OP_FLAG_SEND_AND_SOLICIT_EVENT) || !quiet(c))
+		return;
+	if (!EXPECT_STATUS(t, t_post_receive(&c->p->a, 99, c->in, 0, LEN), 0))
+		return;
+	ndk_flush(c->p->a.qp);
+	quiet(c);
+}
+
+static int strength(u32 type)
+{
+	return type == NDK_CQ_NOTIFY_ANY ? 2 : type == NDK_CQ_NOTIFY_SOLICITED ? 1 : 0;
+}
+
+/* One cell of the table: the stronger of two arms stays, and answers once. */
+static void merge(struct t *t)
+{
+	u32 first = t->arg / 10, second = t->arg % 10;
+	int stronger = max(strength(first), strength(second));
+	struct cqt *c = setup(t, NULL);
+
+	if (!c)
+		return;
+	ndk_arm_cq(c->cq->cq, first);
+	ndk_arm_cq(c->cq->cq, second);
+	if (!deliver(c, 0) || !(stronger == 2 ? notified(c) : quiet(c)))
+		return;
+	if (!deliver(c, NDK_OP_FLAG_SEND_AND_SOLICIT_EVENT) || !(stronger == 1 ? notified(c) : quiet(c)))
+		return;
+	if (!deliver(c, NDK_OP_FLAG_SEND_AND_SOLICIT_EVENT) || !quiet(c))
+		return;
+	EXPECT_EQ(t, atomic_read(&c->cq->calls), stronger ? 1 : 0);
+}
+
+/* --- inside the callback -------------------------------------------------- */
+
+static void arm_again(struct t_cq *cq)
+{
+	cq->then = NULL;
+	ndk_arm_cq(cq->cq, NDK_CQ_NOTIFY_ANY);
+	mdelay(5);
+}
+
+static void arm_inside(struct t *t)
+{
+	struct cqt *c = setup(t, NULL);
+
+	if (!c)
+		return;
+	c->cq->then = arm_again;
+	ndk_arm_cq(c->cq->cq, NDK_CQ_NOTIFY_ANY);
+	if (!deliver(c, 0) || !notified(c))
+		return;
+	/* What was there at the first may answer the second arm or not; this must. */
+	if (!deliver(c, 0) || !notified(c))
+		return;
+	t_sleep(50);
+	EXPECT_EQ(t, atomic_read(&c->cq->calls), 2);
+}
+
+/* All of a receiver in its notification: take, give back, arm, take again. A lost notification stops it for good. */
+#define ROUNDS 300
+
+struct driven {
+	struct cqt *c;
+	atomic_t received;
+	struct completion done;
+	u32 delay;
+};
+
+static void receive_in_callback(struct t_cq *cq)
+{
+	struct driven *d = cq->arg;
+	struct cqt *c = d->c;
+	struct ndk_result_ex r[4];
+	int armed = 0;
+	u32 n, i;
+
+	udelay(d->delay);
+	do {
+		n = ndk_get_cq_results_ex(cq->cq, r, ARRAY_SIZE(r));
+		for (i = 0; i < n; i++) {
+			EXPECT_STATUS(c->t, r[i].status, 0);
+			EXPECT_STATUS(c->t, t_post_receive(&c->p->a, 1, c->in, 0, LEN), 0);
+			if (atomic_inc_return(&d->received) == ROUNDS)
+				complete(&d->done);
+		}
+		if (!n && !armed++) {
+			ndk_arm_cq(cq->cq, NDK_CQ_NOTIFY_ANY);
+			n = 1;
+		}
+	} while (n);
+}
+
+static void drive(struct t *t, struct cqt *c, struct driven *d)
+{
+	struct ndk_result_ex r;
+	int i, posted;
+
+	for (i = 0; i < 16; i++)
+		if (!EXPECT_STATUS(t, t_post_receive(&c->p->a, 1, c->in, 0, LEN), 0))
+			return;
+	c->cq->arg = d;
+	c->cq->then = receive_in_callback;
+	ndk_arm_cq(c->cq->cq, NDK_CQ_NOTIFY_ANY);
+	for (posted = 0; posted < ROUNDS; posted++) {
+		if (posted >= 8 && !t_take(c->p->b.icq, &r))
+			return;
+		if (!EXPECT_STATUS(t, t_post_send(&c->p->b, 1, c->out, 0, LEN, 0), 0))
+			return;
+	}
+	if (!wait_for_completion_timeout(&d->done, t_ticks(10)))
+		t_fail(t, "stuck after %d of %d", atomic_read(&d->received), ROUNDS);
+}
+
+static void driven_by_callbacks(struct t *t)
+{
+	struct cqt *c = setup(t, NULL);
+	struct driven *d = t_alloc(t, sizeof(*d));
+
+	if (!c)
+		return;
+	d->c = c;
+	d->delay = t->arg;
+	init_completion(&d->done);
+	drive(t, c, d);
+	/* What is still armed must not post to a QP that is being closed. */
+	t_cq_stop(c->cq);
+}
+
+/* --- taking results ------------------------------------------------------- */
+
+static void two_forms_one_queue(struct t *t)
+{
+	struct cqt *c = setup(t, NULL);
+	struct ndk_result plain[3];
+	struct ndk_result_ex ex[8];
+	int i;
+
+	if (!c)
+		return;
+	for (i = 0; i < 6; i++)
+		if (!deliver(c, 0))
+			return;
+	memset(plain, 0xa5, sizeof(plain));
+	EXPECT_EQ(t, ndk_get_cq_results(c->cq->cq, plain, 0), 0);
+	if (!EXPECT_EQ(t, ndk_get_cq_results(c->cq->cq, plain, 2), 2))
+		return;
+	for (i = 0; i < 2; i++) {
+		EXPECT_STATUS(t, plain[i].status, 0);
+		EXPECT_EQ(t, plain[i].bytes_transferred, LEN);
+		EXPECT_EQ(t, (long)plain[i].request_context, i + 1);
+		EXPECT(t, plain[i].qp_context == &c->p->a);
+	}
+	t_check_byte(t, &plain[2], sizeof(plain[2]), 0xa5, "result beyond the count");
+	if (!EXPECT_EQ(t, ndk_get_cq_results_ex(c->cq->cq, ex, 1), 1))
+		return;
+	EXPECT_EQ(t, (long)ex[0].request_context, 3);
+	if (!EXPECT_EQ(t, ndk_get_cq_results(c->cq->cq, plain, 1), 1))
+		return;
+	EXPECT_EQ(t, (long)plain[0].request_context, 4);
+	/* Fewer than asked for: empty. */
+	if (!EXPECT_EQ(t, ndk_get_cq_results_ex(c->cq->cq, ex, 8), 2))
+		return;
+	for (i = 0; i < 2; i++) {
+		EXPECT_STATUS(t, ex[i].status, 0);
+		EXPECT_EQ(t, ex[i].bytes_transferred, LEN);
+		EXPECT_EQ(t, (long)ex[i].request_context, i + 5);
+		EXPECT(t, ex[i].qp_context == &c->p->a);
+		EXPECT_EQ(t, ex[i].type, NDK_OPERATION_RECEIVE);
+		EXPECT_EQ(t, ex[i].provider_error_code, 0);
+	}
+	EXPECT_EQ(t, ndk_get_cq_results(c->cq->cq, plain, 3), 0);
+	EXPECT_EQ(t, ndk_get_cq_results_ex(c->cq->cq, ex, 8), 0);
+}
+
+/* A second connection between the same two ends, on the CQs of the first. */
+static bool second_connection(struct t_pair *p, struct t_end *a2, struct t_end *b2)
+{
+	*a2 = p->a;
+	*b2 = p->b;
+	a2->connector = NULL;
+	b2->connector = NULL;
+	init_completion(&a2->gone_done);
+	init_completion(&b2->gone_done);
+	return t_end_qp(a2) && t_end_qp(b2) && t_establish(a2, p->listener, b2);
+}
+
+static void two_qps_one_cq(struct t *t)
+{
+	struct t_end *a2 = t_alloc(t, sizeof(*a2)), *b2 = t_alloc(t, sizeof(*b2));
+	const struct t_cfg cfg = { .one_cq = true };
+	struct cqt *c = setup(t, &cfg);
+	struct ndk_result_ex r;
+	int i, first = 0, second = 0;
+
+	if (!c || !second_connection(c->p, a2, b2))
+		return;
+	for (i = 0; i < 4; i++) {
+		EXPECT_STATUS(t, t_post_receive(&c->p->a, 10 + i, c->in, 0, LEN), 0);
+		EXPECT_STATUS(t, t_post_receive(a2, 20 + i, c->in, 0, LEN), 0);
+	}
+	for (i = 0; i < 4; i++) {
+		EXPECT_STATUS(t, t_post_send(&c->p->b, 1, c->out, 0, LEN, 0), 0);
+		EXPECT_STATUS(t, t_post_send(b2, 2, c->out, 0, LEN, 0), 0);
+	}
+	for (i = 0; i < 8; i++) {
+		if (!t_take(c->cq, &r) || !EXPECT_STATUS(t, r.status, 0))
+			return;
+		if (r.qp_context == &c->p->a)
+			EXPECT_EQ(t, (long)r.request_context, 10 + first++);
+		else if (r.qp_context == a2)
+			EXPECT_EQ(t, (long)r.request_context, 20 + second++);
+		else
+			t_fail(t, "a result of no QP");
+	}
+	EXPECT_EQ(t, first, 4);
+	EXPECT_EQ(t, second, 4);
+	if (!t_drain(c->p->b.icq, 8, 0))
+		return;
+	/* A flush is of one QP. */
+	EXPECT_STATUS(t, t_post_receive(&c->p->a, 31, c->in, 0, LEN), 0);
+	EXPECT_STATUS(t, t_post_receive(a2, 32, c->in, 0, LEN), 0);
+	ndk_flush(c->p->a.qp);
+	t_take_status(&c->p->a, c->cq, 31, NDK_OPERATION_RECEIVE, -ECANCELED);
+	EXPECT(t, t_no_result(c->cq, 50));
+	EXPECT_STATUS(t, t_post_send(b2, 2, c->out, 0, LEN, 0), 0);
+	t_take_ok(a2, c->cq, 32, NDK_OPERATION_RECEIVE);
+}
+
+/* --- overrun -------------------------------------------------------------- */
+
+/* More than any rounding up of one entry, or room for a provider's own, can hold. */
+#define FLOOD 1200
+
+static void overrun(struct t *t)
+{
+	const struct t_cfg cfg = { .depth = FLOOD, .cq_depth = 2 * FLOOD, .sge = 1 };
+	struct t_pair *p = t_pair_unconnected(t, &cfg);
+	struct t_cq *tiny;
+	struct t_buf *in, *out;
+	int i;
+
+	if (!p)
+		return;
+	t_close(t, &p->a.qp->header);
+	tiny = t_cq(&p->a, 1);
+	if (!tiny)
+		return;
+	p->a.rcq = tiny;
+	if (!t_end_qp(&p->a) || !t_establish(&p->a, p->listener, &p->b))
+		return;
+	in = t_buf(&p->a, LEN);
+	out = t_buf(&p->b, LEN);
+	if (!in || !out)
+		return;
+	for (i = 0; i < FLOOD; i++)
+		if (!EXPECT_STATUS(t, t_post_receive(&p->a, i, in, 0, LEN), 0))
+			return;
+	if (t->arg >= 0)
+		ndk_arm_cq(tiny->cq, t->arg);
+	for (i = 0; i < FLOOD; i++)
+		t_post_send(&p->b, i, out, 0, LEN, 0);
+	t_sleep(200);
+	if (t->arg < 0) {
+		/* Nobody was armed: the next arm hears of it. */
+		EXPECT_EQ(t, atomic_read(&tiny->calls), 0);
+		ndk_arm_cq(tiny->cq, NDK_CQ_NOTIFY_ERRORS);
+	}
+	if (!wait_for_completion_timeout(&tiny->notified, t_ticks(5))) {
+		t_fail(t, "no notification");
+		return;
+	}
+	if (t->arg == NDK_CQ_NOTIFY_ANY && !tiny->status) {
+		/* The first completion had answered the arm before the CQ was full. */
+		ndk_arm_cq(tiny->cq, NDK_CQ_NOTIFY_ANY);
+		if (!wait_for_completion_timeout(&tiny->notified, t_ticks(5))) {
+			t_fail(t, "no second notification");
+			return;
+		}
+	}
+	EXPECT_STATUS(t, tiny->status, -EOVERFLOW);
+}
+
+/* --- close ---------------------------------------------------------------- */
+
+static void close_while_armed(struct t *t)
+{
+	struct cqt *c;
+	int i;
+
+	for (i = 0; i < 5; i++) {
+		c = setup(t, NULL);
+		if (!c || !EXPECT_STATUS(t, t_post_receive(&c->p->a, 1, c->in, 0, LEN), 0))
+			return;
+		ndk_arm_cq(c->cq->cq, NDK_CQ_NOTIFY_ANY);
+		/* The flush of the QP answers the arm while the CQ is being closed. */
+		t_close_start(t, &c->p->a.connector->header);
+		t_close_start(t, &c->p->a.qp->header);
+		t_join(t_close_start(t, &c->cq->cq->header));
+		EXPECT(t, atomic_read(&c->cq->calls) <= 1);
+		/* Later is too late. */
+		atomic_set(&c->cq->calls, 0);
+		t_sleep(20);
+		EXPECT_EQ(t, atomic_read(&c->cq->calls), 0);
+	}
+}
+
+static void close_with_results(struct t *t)
+{
+	struct cqt *c = setup(t, NULL);
+
+	if (!c || !deliver(c, 0) || !deliver(c, 0))
+		return;
+	t_close_start(t, &c->p->a.connector->header);
+	t_close_start(t, &c->p->a.qp->header);
+	t_close(t, &c->cq->cq->header);
+}
+
+static const struct t_case cases[] = {
+	{ "no_notification_without_arm", nothing_without_arm },
+	{ "one_notification_per_arm", once_per_arm },
+	{ "completion_between_poll_and_arm_answers", between_poll_and_arm },
+	{ "solicited_arm_waits_for_a_solicited_receive", solicited_only },
+	{ "solicited_receive_before_the_arm_answers", solicited_came_before_arm },
+	{ "solicited_arm_is_answered_by_a_failed_receive", solicited_on_failed_receive },
+	{ "solicited_arm_is_answered_by_a_failed_send", solicited_on_failed_send },
+	{ "errors_arm_is_not_answered_by_requests", errors_means_faults_of_the_cq },
+	{ "merge_errors_errors", merge, 0 },
+	{ "merge_errors_any", merge, 1 },
+	{ "merge_errors_solicited", merge, 2 },
+	{ "merge_any_errors", merge, 10 },
+	{ "merge_any_any", merge, 11 },
+	{ "merge_any_solicited", merge, 12 },
+	{ "merge_solicited_errors", merge, 20 },
+	{ "merge_solicited_any", merge, 21 },
+	{ "merge_solicited_solicited", merge, 22 },
+	{ "arm_inside_the_notification", arm_inside },
+	{ "receiver_lives_in_its_notification", driven_by_callbacks, 0 },
+	{ "slow_notifications_never_overlap", driven_by_callbacks, 300 },
+	{ "results_and_results_ex_are_one_queue", two_forms_one_queue },
+	{ "two_qps_share_a_cq", two_qps_one_cq },
+	{ "overrun_answers_an_errors_arm", overrun, NDK_CQ_NOTIFY_ERRORS },
+	{ "overrun_answers_an_any_arm", overrun, NDK_CQ_NOTIFY_ANY },
+	{ "overrun_without_arm_is_told_at_the_next", overrun, -1 },
+	{ "no_notification_after_close", close_while_armed },
+	{ "closed_with_results_in_it", close_with_results },
+};
+
+T_GROUP(cq, cases);

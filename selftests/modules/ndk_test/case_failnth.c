@@ -1,0 +1,609 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Allocations fail. In the calls themselves every one does, first the first,
+ * then the second, until the call has no more (fail_nth of this task, set just
+ * around the call). Those that the provider's workers and the layers below
+ * make are failed from outside, through failslab, while "one_life" runs.
+ */
+
+#include <linux/sched.h>
+
+#include "ndk_test.h"
+
+#ifdef CONFIG_FAULT_INJECTION
+static void fail_nth(unsigned int n)
+{
+	WRITE_ONCE(current->fail_nth, n);
+}
+
+/* Whether there were that many. */
+static bool was_hit(void)
+{
+	bool hit = !READ_ONCE(current->fail_nth);
+
+	WRITE_ONCE(current->fail_nth, 0);
+	return hit;
+}
+#else
+static void fail_nth(unsigned int n)
+{
+}
+
+static bool was_hit(void)
+{
+	return false;
+}
+#endif
+
+#define MOST 100
+
+/* Nobody hears of a failure but by its status; the call that follows works. */
+static bool judge(struct t *t, const char *what, unsigned int n, bool hit, int status)
+{
+	if (!hit && status) {
+		t_fail(t, "%s: %s with no allocation failed", what, t_errname(status));
+		return false;
+	}
+	if (hit && status && status != -ENOMEM) {
+		t_fail(t, "%s: %s with allocation %u failed", what, t_errname(status), n);
+		return false;
+	}
+	return true;
+}
+
+static void create(struct t *t)
+{
+	struct t_end *e = t_alloc(t, sizeof(*e));
+	struct ndk_object_header *h;
+	enum t_kind kind = t->arg;
+	unsigned int n;
+	bool hit;
+
+	if (!t_end_init(t, e, SIDE_A, NULL))
+		return;
+	for (n = 1; n < MOST; n++) {
+		struct t_await *w = t_await(t, t_kind_name(kind));
+		void *out = t_poison();
+		int rc, status;
+
+		fail_nth(n);
+		rc = t_create_call(e, kind, w, &out);
+		hit = was_hit();
+		h = t_create_end(e, kind, w, rc, &out, &status);
+		if (!judge(t, w->what, n, hit, status))
+			return;
+		if (h)
+			t_close(t, h);
+		if (!hit)
+			break;
+	}
+	/* At least the object itself is allocated, or nothing was tested. */
+	EXPECT(t, n > 1 && n < MOST);
+}
+
+/* A close cannot fail. */
+static void closes(struct t *t)
+{
+	struct t_end *e = t_alloc(t, sizeof(*e));
+	struct ndk_object_header *h;
+	struct t_await *w;
+	unsigned int n;
+	bool hit;
+
+	if (!t_end_init(t, e, SIDE_A, NULL))
+		return;
+	for (n = 1; n < MOST; n++) {
+		h = t_create(e, t->arg);
+		if (!h)
+			return;
+		fail_nth(n);
+		w = t_close_start(t, h);
+		hit = was_hit();
+		t_join(w);
+		if (!hit)
+			break;
+	}
+	EXPECT(t, n < MOST);
+}
+
+static void open_adapter(struct t *t)
+{
+	struct ndk_open_params params = {
+		.version = { NDK_VERSION_MAJOR, NDK_VERSION_MINOR }, .device = world.device[SIDE_A],
+	};
+	struct ndk_adapter *adapter;
+	unsigned int n;
+	bool hit;
+	int rc;
+
+	for (n = 1; n < MOST; n++) {
+		fail_nth(n);
+		rc = ndk_open_adapter(world.net[SIDE_A], &params, &adapter);
+		hit = was_hit();
+		if (!judge(t, "open adapter", n, hit, rc))
+			return;
+		if (!rc)
+			ndk_close_adapter(adapter);
+		if (!hit)
+			break;
+	}
+	EXPECT(t, n > 1 && n < MOST);
+}
+
+static void add(struct ndk_client *client, const struct ndk_adapter_desc *adapter)
+{
+}
+
+static void register_client(struct t *t)
+{
+	struct ndk_client *client = t_alloc(t, sizeof(*client));
+	unsigned int n;
+	bool hit;
+	int rc;
+
+	for (n = 1; n < MOST; n++) {
+		memset(client, 0, sizeof(*client));
+		client->add = add;
+		client->remove = add;
+		fail_nth(n);
+		rc = ndk_register_client(client);
+		hit = was_hit();
+		if (!judge(t, "register client", n, hit, rc))
+			return;
+		if (!rc)
+			ndk_unregister_client(client);
+		if (!hit)
+			break;
+	}
+	EXPECT(t, n > 1 && n < MOST);
+}
+
+static void memory(struct t *t)
+{
+	struct t_end *e = t_alloc(t, sizeof(*e));
+	struct ndk_object_header *h;
+	struct t_region *r;
+	struct ndk_mr *fast;
+	struct t_await *w;
+	struct ndk_lam *lam;
+	size_t size;
+	unsigned int n;
+	u32 fbo;
+	bool hit;
+	int rc;
+
+	if (!t_end_init(t, e, SIDE_A, NULL))
+		return;
+	r = t_memory(e, 4 * PAGE_SIZE);
+	h = t_create(e, KIND_FAST_MR);
+	if (!r || !h)
+		return;
+	fast = container_of(h, struct ndk_mr, header);
+	lam = t_alloc(t, PAGE_SIZE);
+	for (n = 1; n < MOST; n++) {
+		w = t_await(t, "register MR");
+		fail_nth(n);
+		rc = ndk_register_mr(r->mr, r->sg, 1, r->base, r->size, NDK_MR_FLAG_ALLOW_REMOTE_READ, t_done, w);
+		hit = was_hit();
+		rc = t_wait(w, rc);
+		if (!judge(t, w->what, n, hit, rc))
+			return;
+		if (rc)
+			continue;
+		w = t_await(t, "deregister MR");
+		fail_nth(n);
+		rc = ndk_deregister_mr(r->mr, t_done, w);
+		hit |= was_hit();
+		rc = t_wait(w, rc);
+		if (!judge(t, w->what, n, hit, rc))
+			return;
+		if (rc && !EXPECT_STATUS(t, t_deregister(e, r), 0))
+			return;
+		if (!hit)
+			break;
+	}
+	EXPECT(t, n > 1 && n < MOST);
+	for (n = 1; n < MOST; n++) {
+		w = t_await(t, "initialize fast register");
+		fail_nth(n);
+		rc = ndk_initialize_fast_register_mr(fast, 16, true, t_done, w);
+		hit = was_hit();
+		rc = t_wait(w, rc);
+		if (!judge(t, w->what, n, hit, rc))
+			return;
+		if (!hit)
+			break;
+	}
+	EXPECT(t, n > 1 && n < MOST);
+	for (n = 1; n < MOST; n++) {
+		size = PAGE_SIZE;
+		fail_nth(n);
+		rc = ndk_build_lam(e->adapter, r->sg, 1, r->size, NULL, NULL, lam, &size, &fbo);
+		hit = was_hit();
+		if (!judge(t, "build LAM", n, hit, rc))
+			return;
+		if (!rc)
+			ndk_release_lam(e->adapter, lam);
+		if (!hit)
+			break;
+	}
+	EXPECT(t, n > 1 && n < MOST);
+}
+
+static void do_listen(struct t *t)
+{
+	struct t_end *e = t_alloc(t, sizeof(*e));
+	struct sockaddr_storage ss;
+	struct t_listener *l;
+	struct t_await *w;
+	unsigned int n;
+	bool hit;
+	u32 len;
+	int rc;
+
+	if (!t_end_init(t, e, SIDE_A, NULL))
+		return;
+	for (n = 1; n < MOST; n++) {
+		l = t_listener(e);
+		if (!l)
+			return;
+		len = t_addr(SIDE_A, AF_INET, 6000, &ss);
+		w = t_await(t, "listen");
+		fail_nth(n);
+		rc = ndk_listen(l->listener, (struct sockaddr *)&ss, len, t_done, w);
+		hit = was_hit();
+		rc = t_wait(w, rc);
+		if (!judge(t, w->what, n, hit, rc))
+			return;
+		/* The address is not taken by a listen that failed. */
+		if (rc && !EXPECT_STATUS(t, t_listen(l, SIDE_A, AF_INET, 6000), 0))
+			return;
+		t_close(t, &l->listener->header);
+		if (!hit)
+			break;
+	}
+	EXPECT(t, n > 1 && n < MOST);
+}
+
+/* connect, accept, complete connect, disconnect: each call with each of its allocations failed, on fresh connections. */
+enum step { CONNECT, ACCEPT, COMPLETE, DISCONNECT, REJECT };
+
+static bool one_step(struct t *t, struct t_pair *p, enum step step, unsigned int n, bool *hit)
+{
+	struct t_await *connect, *accept, *complete, *w;
+	struct ndk_connector *incoming;
+	struct ndk_object_header *h;
+	struct sockaddr_storage ss;
+	int rc;
+
+	h = t_create(&p->a, KIND_CONNECTOR);
+	if (!h)
+		return false;
+	p->a.connector = container_of(h, struct ndk_connector, header);
+	t_addr(SIDE_A, AF_INET, 0, &ss);
+	connect = t_await(t, "connect");
+	if (step == CONNECT) {
+		fail_nth(n);
+		rc = t_connect_call(&p->a, &ss, &p->listener->address, connect);
+		*hit = was_hit();
+		if (rc != -EINPROGRESS)
+			return judge(t, "connect", n, *hit, rc);
+		connect->pending = true;
+	} else if (!t_pended(connect, t_connect_call(&p->a, &ss, &p->listener->address, connect))) {
+		return false;
+	}
+	incoming = t_incoming(p->listener);
+	if (!incoming)
+		return false;
+	if (step == REJECT) {
+		fail_nth(n);
+		rc = ndk_reject(incoming, "no", 2);
+		*hit = was_hit();
+		if (!judge(t, "reject", n, *hit, rc))
+			return false;
+		t_close(t, &incoming->header);
+		return EXPECT_STATUS(t, t_join(connect), -ECONNREFUSED);
+	}
+	accept = t_await(t, "accept");
+	if (step == ACCEPT)
+		fail_nth(n);
+	rc = ndk_accept(incoming, p->b.qp, 1, 1, "yes", 3, t_gone, &p->b, t_done, accept);
+	if (step == ACCEPT)
+		*hit = was_hit();
+	p->b.connector = incoming;
+	if (rc != -EINPROGRESS) {
+		if (!judge(t, "accept", n, *hit, rc))
+			return false;
+		t_close(t, &incoming->header);
+		return EXPECT_STATUS(t, t_join(connect), -ECONNREFUSED);
+	}
+	accept->pending = true;
+	if (!EXPECT_STATUS(t, t_join(connect), 0))
+		return false;
+	complete = t_await(t, "complete connect");
+	if (step == COMPLETE)
+		fail_nth(n);
+	rc = ndk_complete_connect(p->a.connector, t_gone, &p->a, t_done, complete);
+	if (step == COMPLETE)
+		*hit = was_hit();
+	if (rc != -EINPROGRESS) {
+		if (!judge(t, "complete connect", n, *hit, rc))
+			return false;
+		t_close(t, &p->a.connector->header);
+		return EXPECT_STATUS(t, t_join(accept), -ECONNABORTED);
+	}
+	complete->pending = true;
+	if (!EXPECT_STATUS(t, t_join(complete), 0) || !EXPECT_STATUS(t, t_join(accept), 0))
+		return false;
+	w = t_await(t, "disconnect");
+	if (step == DISCONNECT)
+		fail_nth(n);
+	rc = ndk_disconnect(p->a.connector, t_done, w);
+	if (step == DISCONNECT)
+		*hit = was_hit();
+	if (rc != -EINPROGRESS)
+		return judge(t, "disconnect", n, *hit, rc);
+	w->pending = true;
+	if (!t_wait_gone(&p->b))
+		return false;
+	t_close(t, &p->b.connector->header);
+	return EXPECT_STATUS(t, t_join(w), 0);
+}
+
+static void connection(struct t *t)
+{
+	struct t_pair *p;
+	unsigned int n;
+	bool hit;
+
+	for (n = 1; n < MOST; n++) {
+		p = t_pair_unconnected(t, NULL);
+		hit = false;
+		if (!p || !one_step(t, p, t->arg, n, &hit)) {
+			t_fail(t, "with allocation %u failed", n);
+			return;
+		}
+		if (!hit)
+			break;
+	}
+	EXPECT(t, n < MOST);
+}
+
+/* The data path allocates nothing, so nothing can fail in it. */
+static void data_path(struct t *t)
+{
+	const struct t_cfg cfg = { .inline_size = 32 };
+	struct t_pair *p = t_pair(t, &cfg);
+	struct ndk_result_ex result;
+	struct t_region *r;
+	struct t_buf *in, *out;
+	struct ndk_sge sge;
+	u8 data[32] = {};
+	bool hit;
+	int rc[5], i;
+
+	if (!p)
+		return;
+	r = t_region(&p->b, PAGE_SIZE, NDK_MR_FLAG_ALLOW_REMOTE_WRITE | NDK_MR_FLAG_ALLOW_REMOTE_READ);
+	in = t_buf(&p->b, PAGE_SIZE);
+	out = t_buf(&p->a, PAGE_SIZE);
+	if (!r || !in || !out)
+		return;
+	sge = (struct ndk_sge) { .virtual_address = (u64)(unsigned long)data, .length = 32 };
+	for (i = 0; i < 20; i++) {
+		fail_nth(1);
+		rc[0] = t_post_receive(&p->b, 1, in, 0, 64);
+		rc[1] = t_post_receive(&p->b, 2, in, 64, 64);
+		rc[2] = t_post_send(&p->a, 3, out, 0, 64, 0);
+		rc[3] = ndk_send(p->a.qp, CTX(4), &sge, 1, NDK_OP_FLAG_INLINE);
+		rc[4] = t_post_write(&p->a, 5, out, 0, 64, r->base, r->remote, 0);
+		ndk_arm_cq(p->b.icq->cq, NDK_CQ_NOTIFY_ANY);
+		ndk_get_cq_results_ex(p->b.icq->cq, &result, 1);
+		hit = was_hit();
+		EXPECT(t, !hit);
+		EXPECT(t, !rc[0] && !rc[1] && !rc[2] && !rc[3] && !rc[4]);
+		if (!t_drain(p->a.icq, 3, 0) || !t_drain(p->b.rcq, 2, 0))
+			return;
+	}
+}
+
+/* --- failures from outside ------------------------------------------------ */
+
+/* Ended with success, or with a status that this call may have for want of memory. */
+static bool survived(struct t *t, const char *what, int status, bool network)
+{
+	switch (status) {
+	case 0:
+		return true;
+	case -ENOMEM:
+		return false;
+	case -ECONNREFUSED:
+	case -ECONNABORTED:
+	case -ETIMEDOUT:
+	case -EHOSTUNREACH:
+	case -ENETUNREACH:
+		if (network)
+			return false;
+		break;
+	}
+	t_fail(t, "%s: %s", what, t_errname(status));
+	return false;
+}
+
+static bool try_kind(struct t_end *e, enum t_kind kind, struct ndk_object_header **h)
+{
+	int status;
+
+	*h = t_try_create(e, kind, &status);
+	return survived(e->t, t_kind_name(kind), status, false);
+}
+
+static struct t_cq *try_cq(struct t_end *e)
+{
+	struct t_cq *cq = t_alloc(e->t, sizeof(*cq));
+	struct t_await *w = t_await(e->t, "create CQ");
+	struct ndk_object_header *h;
+	void *out = t_poison();
+	int rc, status;
+
+	cq->t = e->t;
+	init_completion(&cq->notified);
+	rc = ndk_create_cq(e->adapter, 64, t_notified, cq, -1, t_created, w, (struct ndk_cq **)&out);
+	h = t_create_end(e, KIND_CQ, w, rc, &out, &status);
+	if (!survived(e->t, w->what, status, false))
+		return NULL;
+	cq->cq = container_of(h, struct ndk_cq, header);
+	return cq;
+}
+
+static bool try_end(struct t *t, struct t_end *e, enum t_side side)
+{
+	struct ndk_open_params params = {
+		.version = { NDK_VERSION_MAJOR, NDK_VERSION_MINOR }, .device = world.device[side],
+	};
+	struct ndk_object_header *h;
+
+	e->t = t;
+	e->side = side;
+	e->cfg = (struct t_cfg) { .depth = 16, .sge = 2, .inline_size = 64, .cq_depth = 64, .inbound = 2, .outbound = 2 };
+	init_completion(&e->gone_done);
+	if (!survived(t, "open adapter", t_open(t, side, &params, &e->adapter), false) || !try_kind(e, KIND_PD, &h))
+		return false;
+	e->pd = container_of(h, struct ndk_pd, header);
+	e->rcq = try_cq(e);
+	e->icq = e->rcq;
+	if (!e->rcq || !try_kind(e, KIND_QP, &h))
+		return false;
+	e->qp = container_of(h, struct ndk_qp, header);
+	return true;
+}
+
+static bool try_memory(struct t_end *e)
+{
+	struct t_region *r = t_alloc(e->t, sizeof(*r));
+	struct ndk_object_header *h;
+	struct t_await *w;
+	int rc;
+
+	if (!try_kind(e, KIND_MR, &h))
+		return false;
+	r->mr = container_of(h, struct ndk_mr, header);
+	r->size = 4 * PAGE_SIZE;
+	r->va = PTR_ALIGN((u8 *)t_alloc(e->t, r->size + PAGE_SIZE), PAGE_SIZE);
+	r->base = (u64)(unsigned long)r->va;
+	r->sg = t_alloc(e->t, sizeof(*r->sg));
+	r->nents = 1;
+	sg_init_one(r->sg, r->va, r->size);
+	rc = t_register(e, r, NDK_MR_FLAG_ALLOW_REMOTE_READ);
+	if (survived(e->t, "register MR", rc, false))
+		survived(e->t, "deregister MR", t_deregister(e, r), false);
+	if (!try_kind(e, KIND_FAST_MR, &h))
+		return false;
+	w = t_await(e->t, "initialize fast register");
+	rc = ndk_initialize_fast_register_mr(container_of(h, struct ndk_mr, header), 16, true, t_done, w);
+	return survived(e->t, w->what, t_wait(w, rc), false);
+}
+
+/* A connection from nothing to nothing, as far as memory lasts. What cannot be made is left; the end closes the rest. */
+static void one_life(struct t *t)
+{
+	struct t_end *a = t_alloc(t, sizeof(*a)), *b = t_alloc(t, sizeof(*b));
+	struct t_await *connect, *accept, *complete, *listen, *w;
+	struct ndk_connector *incoming = NULL;
+	struct ndk_object_header *h;
+	struct sockaddr_storage ss;
+	struct t_listener *l;
+	unsigned long end;
+	u32 len;
+	int rc;
+
+	if (!try_end(t, a, SIDE_A) || !try_end(t, b, SIDE_B) || !try_memory(a))
+		return;
+	l = t_try_listener(b, &rc);
+	if (!survived(t, "create listener", rc, false))
+		return;
+	listen = t_await(t, "listen");
+	len = t_addr(SIDE_B, AF_INET, 0, &ss);
+	rc = t_wait(listen, ndk_listen(l->listener, (struct sockaddr *)&ss, len, t_done, listen));
+	if (!survived(t, "listen", rc, false))
+		return;
+	len = sizeof(l->address);
+	ndk_get_listener_local_address(l->listener, (struct sockaddr *)&l->address, &len);
+	if (!try_kind(a, KIND_CONNECTOR, &h))
+		return;
+	a->connector = container_of(h, struct ndk_connector, header);
+	connect = t_await(t, "connect");
+	t_addr(SIDE_A, AF_INET, 0, &ss);
+	rc = t_connect_call(a, &ss, &l->address, connect);
+	if (rc != -EINPROGRESS) {
+		survived(t, "connect", rc, true);
+		return;
+	}
+	connect->pending = true;
+	/* The request, or its refusal because the other side has no memory for it. */
+	for (end = jiffies + t_ticks(60); time_before(jiffies, end) && !t_is_done(connect);) {
+		if (wait_for_completion_timeout(&l->came, HZ / 20)) {
+			incoming = l->queue[0];
+			break;
+		}
+	}
+	if (!incoming) {
+		survived(t, "connect", t_join(connect), true);
+		return;
+	}
+	accept = t_await(t, "accept");
+	rc = ndk_accept(incoming, b->qp, 1, 1, NULL, 0, t_gone, b, t_done, accept);
+	if (rc != -EINPROGRESS) {
+		survived(t, "accept", rc, true);
+		return;
+	}
+	accept->pending = true;
+	b->connector = incoming;
+	if (!survived(t, "connect", t_join_secs(connect, 90), true))
+		return;
+	complete = t_await(t, "complete connect");
+	rc = t_wait(complete, ndk_complete_connect(a->connector, t_gone, a, t_done, complete));
+	if (!survived(t, "complete connect", rc, true))
+		return;
+	if (!survived(t, "accept", t_join_secs(accept, 90), true))
+		return;
+	w = t_await(t, "disconnect");
+	rc = ndk_disconnect(a->connector, t_done, w);
+	if (rc != -EINPROGRESS) {
+		survived(t, "disconnect", rc, true);
+		return;
+	}
+	w->pending = true;
+	if (wait_for_completion_timeout(&b->gone_done, t_ticks(30)))
+		t_close(t, &b->connector->header);
+	survived(t, "disconnect", t_join_secs(w, 90), true);
+}
+
+static const struct t_case cases[] = {
+	{ "open_adapter", open_adapter },
+	{ "register_client", register_client },
+	{ "create_pd", create, KIND_PD },
+	{ "create_cq", create, KIND_CQ },
+	{ "create_qp", create, KIND_QP },
+	{ "create_mr", create, KIND_MR },
+	{ "create_fast_mr", create, KIND_FAST_MR },
+	{ "create_connector", create, KIND_CONNECTOR },
+	{ "create_listener", create, KIND_LISTENER },
+	{ "close_pd_cannot_fail", closes, KIND_PD },
+	{ "close_cq_cannot_fail", closes, KIND_CQ },
+	{ "close_qp_cannot_fail", closes, KIND_QP },
+	{ "close_mr_cannot_fail", closes, KIND_MR },
+	{ "close_connector_cannot_fail", closes, KIND_CONNECTOR },
+	{ "close_listener_cannot_fail", closes, KIND_LISTENER },
+	{ "register_and_map_memory", memory },
+	{ "listen", do_listen },
+	{ "connect", connection, CONNECT },
+	{ "accept", connection, ACCEPT },
+	{ "complete_connect", connection, COMPLETE },
+	{ "disconnect", connection, DISCONNECT },
+	{ "reject", connection, REJECT },
+	{ "data_path_allocates_nothing", data_path },
+	{ "one_life", one_life },
+};
+
+T_GROUP(failnth, cases);

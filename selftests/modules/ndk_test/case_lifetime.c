@@ -1,0 +1,515 @@
+// SPDX-License-Identifier: GPL-2.0
+/* The life of every kind of object: made, closed, in whatever order and from whatever context. */
+
+#include <linux/delay.h>
+#include <linux/spinlock.h>
+
+#include "ndk_test.h"
+
+static void is_made_and_closed(struct t *t)
+{
+	struct ndk_object_header *h;
+	struct t_end *e = t_alloc(t, sizeof(*e));
+	int i;
+
+	if (!t_end_init(t, e, SIDE_A, NULL))
+		return;
+	/* More than once: what the first left must not be in the way. */
+	for (i = 0; i < 3; i++) {
+		h = t_create(e, t->arg);
+		if (!h)
+			return;
+		t_close(t, h);
+	}
+}
+
+/* Several at a time, closed in another order than made. */
+static void many_at_a_time(struct t *t)
+{
+	struct ndk_object_header *h[12];
+	struct t_await *w[12];
+	struct t_end *e = t_alloc(t, sizeof(*e));
+	int i;
+
+	if (!t_end_init(t, e, SIDE_A, NULL))
+		return;
+	for (i = 0; i < ARRAY_SIZE(h); i++) {
+		h[i] = t_create(e, t->arg);
+		if (!h[i])
+			return;
+	}
+	for (i = 0; i < ARRAY_SIZE(h); i++)
+		w[i] = t_close_start(t, h[(i * 5) % ARRAY_SIZE(h)]);
+	for (i = 0; i < ARRAY_SIZE(h); i++)
+		t_join(w[i]);
+}
+
+/* --- contexts ------------------------------------------------------------- */
+
+static DEFINE_SPINLOCK(consumer_lock);
+
+/* A provider that sleeps here is told so by the kernel. */
+static void under_a_spinlock(struct t *t)
+{
+	struct ndk_object_header *h;
+	struct t_await *w, *closing;
+	struct t_end *e = t_alloc(t, sizeof(*e));
+	void *out = t_poison();
+	int rc, status;
+
+	if (!t_end_init(t, e, SIDE_A, NULL))
+		return;
+	w = t_await(t, t_kind_name(t->arg));
+	spin_lock_bh(&consumer_lock);
+	rc = t_create_call(e, t->arg, w, &out);
+	spin_unlock_bh(&consumer_lock);
+	h = t_create_end(e, t->arg, w, rc, &out, &status);
+	if (!EXPECT(t, h))
+		return;
+	spin_lock_bh(&consumer_lock);
+	closing = t_close_start(t, h);
+	spin_unlock_bh(&consumer_lock);
+	t_join(closing);
+}
+
+struct in_callback {
+	struct t_end *e;
+	enum t_kind kind;
+	struct t_await *create, *closing;
+	void *out;
+	int rc;
+	bool keep;
+};
+
+static void close_created(struct t_await *w)
+{
+	struct in_callback *c = w->arg;
+
+	if (w->object)
+		c->closing = t_close_start(w->t, w->object);
+}
+
+/* In the completion of something else: creates, and closes in the completion of that, or at once if there is none. */
+static void create_in_callback(struct t_await *w)
+{
+	struct in_callback *c = w->arg;
+
+	c->create = t_await(w->t, t_kind_name(c->kind));
+	c->create->then = close_created;
+	c->create->arg = c;
+	c->out = t_poison();
+	c->rc = t_create_call(c->e, c->kind, c->create, &c->out);
+	if (c->rc == -EINPROGRESS) {
+		c->create->pending = true;
+	} else if (!c->rc) {
+		t_track(w->t, c->out, t_kind_type(c->kind));
+		c->closing = t_close_start(w->t, c->out);
+	}
+}
+
+static void in_a_callback(struct t *t)
+{
+	struct in_callback *c = t_alloc(t, sizeof(*c));
+	struct ndk_object_header *pd;
+	struct t_await *w;
+	struct t_end *e = t_alloc(t, sizeof(*e));
+
+	if (!t_end_init(t, e, SIDE_A, NULL))
+		return;
+	c->e = e;
+	c->kind = t->arg;
+	pd = t_create(e, KIND_PD);
+	if (!pd)
+		return;
+	w = t_close_then(t, pd, create_in_callback, c);
+	if (!w->pending) {
+		t_fail(t, "the close of a PD is expected to pend");
+		return;
+	}
+	t_join(w);
+	if (!c->create)
+		return;
+	if (c->rc == -EINPROGRESS)
+		EXPECT_STATUS(t, t_join(c->create), 0);
+	else
+		EXPECT_STATUS(t, c->rc, 0);
+	if (EXPECT(t, c->closing))
+		t_join(c->closing);
+}
+
+/* --- antecedents and successors ------------------------------------------- */
+
+/* The successor's close callback: long enough that an antecedent which does not wait for its return is caught. */
+static void linger(struct t_await *w)
+{
+	WRITE_ONCE(*(struct t_await **)w->arg, w);
+	mdelay(30);
+}
+
+static void after_successor(struct t_await *w)
+{
+	struct t_await *successor = READ_ONCE(*(struct t_await **)w->arg);
+
+	if (!successor)
+		t_fail(w->t, "%s: completed before the successor's", w->what);
+	else if (!t_has_left(successor))
+		t_fail(w->t, "%s: completed before the callback of %s returned", w->what, successor->what);
+}
+
+static void antecedent_waits(struct t *t, struct ndk_object_header *antecedent,
+			     struct ndk_object_header *successor)
+{
+	struct t_await **slot = t_alloc(t, sizeof(*slot)), *first, *second;
+
+	first = t_close_then(t, antecedent, after_successor, slot);
+	t_sleep(50);
+	EXPECT(t, first->pending && !t_is_done(first));
+	second = t_close_then(t, successor, linger, slot);
+	EXPECT(t, second->pending);
+	t_join(first);
+	t_join(second);
+}
+
+static void pd_before(struct t *t)
+{
+	struct ndk_object_header *h;
+	struct t_end *e = t_alloc(t, sizeof(*e));
+
+	if (!t_end_init(t, e, SIDE_A, NULL))
+		return;
+	h = t_create(e, t->arg);
+	if (h)
+		antecedent_waits(t, &e->pd->header, h);
+}
+
+static void receive_cq_before_qp(struct t *t)
+{
+	struct t_end *e = t_alloc(t, sizeof(*e));
+
+	if (t_end_init(t, e, SIDE_A, NULL) && t_end_qp(e))
+		antecedent_waits(t, &e->rcq->cq->header, &e->qp->header);
+}
+
+static void initiator_cq_before_qp(struct t *t)
+{
+	struct t_end *e = t_alloc(t, sizeof(*e));
+
+	if (t_end_init(t, e, SIDE_A, NULL) && t_end_qp(e))
+		antecedent_waits(t, &e->icq->cq->header, &e->qp->header);
+}
+
+static void qp_before_connector(struct t *t)
+{
+	struct t_pair *p = t_pair(t, NULL);
+	struct t_end *e;
+
+	if (!p)
+		return;
+	e = t->arg == SIDE_A ? &p->a : &p->b;
+	antecedent_waits(t, &e->qp->header, &e->connector->header);
+}
+
+static void listener_before_connector(struct t *t)
+{
+	struct t_pair *p = t_pair(t, NULL);
+
+	if (p)
+		antecedent_waits(t, &p->listener->listener->header, &p->b.connector->header);
+}
+
+/* The connection was never accepted. */
+static void listener_before_incoming(struct t *t)
+{
+	struct t_pair *p = t_pair_unconnected(t, NULL);
+	struct ndk_connector *incoming;
+
+	if (!p || !t_connect_start(&p->a, &p->listener->address))
+		return;
+	incoming = t_incoming(p->listener);
+	if (incoming)
+		antecedent_waits(t, &p->listener->listener->header, &incoming->header);
+}
+
+static void adapter_after_callbacks(struct t *t)
+{
+	struct t_await **slot = t_alloc(t, sizeof(*slot)), *closing;
+	struct ndk_adapter *adapter = t_another(t, SIDE_A);
+	struct ndk_object_header *h;
+	struct t_end *e = t_alloc(t, sizeof(*e));
+
+	e->t = t;
+	e->cfg.cq_depth = 8;
+	if (!adapter)
+		return;
+	e->adapter = adapter;
+	h = t_create(e, t->arg);
+	if (!h)
+		return;
+	closing = t_close_then(t, h, linger, slot);
+	if (t_close_adapter(t, adapter) && !t_has_left(closing))
+		t_fail(t, "ndk_close_adapter() returned before a close completion did");
+	t_join(closing);
+}
+
+/* Everything of a connection closed from the top: each waits, none is forgotten. */
+static void all_antecedents_first(struct t *t)
+{
+	struct t_pair *p = t_pair(t, NULL);
+	struct t_await *w[5];
+	int i;
+
+	if (!p)
+		return;
+	w[0] = t_close_start(t, &p->a.pd->header);
+	w[1] = t_close_start(t, &p->a.rcq->cq->header);
+	w[2] = t_close_start(t, &p->a.icq->cq->header);
+	w[3] = t_close_start(t, &p->a.qp->header);
+	t_sleep(50);
+	for (i = 0; i < 4; i++)
+		EXPECT(t, !t_is_done(w[i]));
+	w[4] = t_close_start(t, &p->a.connector->header);
+	for (i = 0; i < 5; i++)
+		t_join(w[i]);
+}
+
+/* --- the shell belongs to the consumer ------------------------------------ */
+
+#define PATTERN ((void *)0x5a5a5a5a5a5a5a5aUL)
+
+static void mark(struct ndk_object_header *h)
+{
+	int i;
+
+	for (i = 0; i < ARRAY_SIZE(h->reserved); i++)
+		h->reserved[i] = PATTERN;
+}
+
+static void check_mark(struct t *t, struct ndk_object_header *h, u32 type)
+{
+	int i;
+
+	for (i = 0; i < ARRAY_SIZE(h->reserved); i++)
+		if (h->reserved[i] != PATTERN)
+			t_fail(t, "the reserved block of an object of type %u was written to", type);
+	EXPECT_EQ(t, h->type, type);
+	EXPECT_EQ(t, h->version.major, NDK_VERSION_MAJOR);
+	EXPECT_EQ(t, h->version.minor, NDK_VERSION_MINOR);
+}
+
+static void reserved_block_is_the_consumers(struct t *t)
+{
+	struct t_pair *p = t_pair_unconnected(t, NULL);
+	struct t_region *r;
+	struct t_await *w;
+
+	if (!p)
+		return;
+	r = t_region(&p->a, PAGE_SIZE, NDK_MR_FLAG_ALLOW_LOCAL_WRITE);
+	if (!r)
+		return;
+	mark(&p->a.adapter->header);
+	mark(&p->a.pd->header);
+	mark(&p->a.rcq->cq->header);
+	mark(&p->a.icq->cq->header);
+	mark(&p->a.qp->header);
+	mark(&r->mr->header);
+	mark(&p->listener->listener->header);
+	if (!t_establish(&p->a, p->listener, &p->b))
+		return;
+	mark(&p->a.connector->header);
+	mark(&p->b.connector->header);
+	t_ping(&p->a, &p->b);
+	t_ping(&p->b, &p->a);
+	EXPECT_STATUS(t, t_deregister(&p->a, r), 0);
+	w = t_disconnect_start(&p->a);
+	if (!w || !t_wait_gone(&p->b))
+		return;
+	t_close(t, &p->b.connector->header);
+	t_join(w);
+	check_mark(t, &p->a.adapter->header, NDK_OBJECT_ADAPTER);
+	check_mark(t, &p->a.pd->header, NDK_OBJECT_PD);
+	check_mark(t, &p->a.rcq->cq->header, NDK_OBJECT_CQ);
+	check_mark(t, &p->a.icq->cq->header, NDK_OBJECT_CQ);
+	check_mark(t, &p->a.qp->header, NDK_OBJECT_QP);
+	check_mark(t, &r->mr->header, NDK_OBJECT_MR);
+	check_mark(t, &p->listener->listener->header, NDK_OBJECT_LISTENER);
+	check_mark(t, &p->a.connector->header, NDK_OBJECT_CONNECTOR);
+}
+
+/* A framework between the two may replace the table; a provider that looks at it again jumps to nowhere. */
+static void table_is_the_consumers(struct t *t)
+{
+	struct t_pair *p = t_pair_unconnected(t, NULL);
+	const struct ndk_adapter_dispatch *adapter;
+	const struct ndk_connector_dispatch *connector;
+	const struct ndk_listener_dispatch *listener;
+	const struct ndk_pd_dispatch *pd;
+	const struct ndk_cq_dispatch *rcq, *icq;
+	const struct ndk_qp_dispatch *qp;
+	struct t_buf *in, *out;
+	int rc;
+
+	if (!p)
+		return;
+	out = t_buf(&p->a, 64);
+	in = t_buf(&p->b, 64);
+	if (!in || !out)
+		return;
+	adapter = xchg(&p->a.adapter->dispatch, NULL);
+	pd = xchg(&p->a.pd->dispatch, NULL);
+	listener = xchg(&p->listener->listener->dispatch, NULL);
+	rcq = xchg(&p->a.rcq->cq->dispatch, NULL);
+	icq = xchg(&p->a.icq->cq->dispatch, NULL);
+	qp = xchg(&p->a.qp->dispatch, NULL);
+	p->a.adapter->dispatch = adapter;
+	if (t_establish(&p->a, p->listener, &p->b)) {
+		connector = xchg(&p->a.connector->dispatch, NULL);
+		EXPECT_STATUS(t, t_post_receive(&p->b, 1, in, 0, 64), 0);
+		p->a.qp->dispatch = qp;
+		rc = t_post_send(&p->a, 2, out, 0, 64, 0);
+		p->a.qp->dispatch = NULL;
+		EXPECT_STATUS(t, rc, 0);
+		t_take_ok(&p->b, p->b.rcq, 1, NDK_OPERATION_RECEIVE);
+		p->a.icq->cq->dispatch = icq;
+		t_take_ok(&p->a, p->a.icq, 2, NDK_OPERATION_SEND);
+		/* The peer's close runs through the whole of this end. */
+		t_close(t, &p->b.connector->header);
+		t_wait_gone(&p->a);
+		p->a.connector->dispatch = connector;
+	}
+	p->a.pd->dispatch = pd;
+	p->listener->listener->dispatch = listener;
+	p->a.rcq->cq->dispatch = rcq;
+	p->a.icq->cq->dispatch = icq;
+	p->a.qp->dispatch = qp;
+}
+
+/* --- slots that are there and answer -------------------------------------- */
+
+static const struct ndk_guid some_guid = { { 1, 2, 3 } };
+
+#define NO_EXTENSION(t, object) do {						\
+	struct ndk_extension _x = { .dispatch = t_poison() };			\
+	EXPECT_STATUS(t, ndk_query_extension(&(object)->header,			\
+		(object)->dispatch->query_extension, &some_guid,		\
+		(struct ndk_version) { 1, 0 }, &_x), -EOPNOTSUPP);		\
+	EXPECT(t, _x.dispatch == t_poison());					\
+} while (0)
+
+static void no_extensions(struct t *t)
+{
+	struct t_pair *p = t_pair(t, NULL);
+	struct t_region *r;
+
+	if (!p)
+		return;
+	r = t_memory(&p->a, PAGE_SIZE);
+	if (!r)
+		return;
+	NO_EXTENSION(t, p->a.adapter);
+	NO_EXTENSION(t, p->a.pd);
+	NO_EXTENSION(t, p->a.rcq->cq);
+	NO_EXTENSION(t, p->a.qp);
+	NO_EXTENSION(t, r->mr);
+	NO_EXTENSION(t, p->a.connector);
+	NO_EXTENSION(t, p->listener->listener);
+}
+
+static void srq_notification(void *context, int status)
+{
+	t_fail(context, "an SRQ that does not exist notifies");
+}
+
+/* What the adapter's limits say it does not offer, answers so and does nothing. */
+static void not_offered(struct t *t)
+{
+	struct t_pair *p = t_pair(t, NULL);
+	struct ndk_adapter_info info;
+	struct t_region *r;
+	struct t_await *w;
+	struct t_end *a;
+	struct sockaddr_storage ss;
+	void *out = t_poison();
+
+	if (!p)
+		return;
+	a = &p->a;
+	info = t_info(t, a->adapter);
+	r = t_region(a, PAGE_SIZE, NDK_MR_FLAG_ALLOW_LOCAL_WRITE);
+	if (!r)
+		return;
+	w = t_await(t, "a call that is not supported");
+	t_addr(SIDE_A, AF_INET, 0, &ss);
+	EXPECT_STATUS(t, ndk_create_shared_endpoint(a->adapter, (struct sockaddr *)&ss, t_addr_len(&ss),
+						    t_created, w, (struct ndk_shared_endpoint **)&out),
+		      -EOPNOTSUPP);
+	EXPECT_STATUS(t, ndk_connect_with_shared_endpoint(a->connector, a->qp, NULL, (struct sockaddr *)&ss,
+							  t_addr_len(&ss), 1, 1, NULL, 0, t_done, w),
+		      -EOPNOTSUPP);
+	EXPECT_EQ(t, info.max_window_size, 0);
+	EXPECT_STATUS(t, ndk_create_mw(a->pd, t_created, w, (struct ndk_mw **)&out), -EOPNOTSUPP);
+	EXPECT_STATUS(t, ndk_bind(a->qp, w, r->mr, NULL, r->base, PAGE_SIZE, 0), -EOPNOTSUPP);
+	EXPECT_EQ(t, info.max_srq_depth, 0);
+	EXPECT_STATUS(t, ndk_create_srq(a->pd, 16, 1, 0, srq_notification, t, -1, t_created, w,
+					(struct ndk_srq **)&out), -EOPNOTSUPP);
+	EXPECT_STATUS(t, ndk_create_qp_with_srq(a->pd, a->rcq->cq, a->icq->cq, NULL, a, 16, 1, 0,
+						t_created, w, (struct ndk_qp **)&out), -EOPNOTSUPP);
+	EXPECT(t, !(info.adapter_flags & NDK_ADAPTER_FLAG_CQ_RESIZE));
+	EXPECT_STATUS(t, ndk_resize_cq(a->rcq->cq, 64, t_done, w), -EOPNOTSUPP);
+	EXPECT(t, !(info.adapter_flags & NDK_ADAPTER_FLAG_CQ_INTERRUPT_MODERATION));
+	EXPECT_STATUS(t, ndk_control_cq_interrupt_moderation(a->rcq->cq, 100, 16), -EOPNOTSUPP);
+	EXPECT(t, out == t_poison());
+	/* And the connection has not noticed. */
+	t_ping(&p->a, &p->b);
+}
+
+static const struct t_case cases[] = {
+	{ "pd_is_made_and_closed", is_made_and_closed, KIND_PD },
+	{ "cq_is_made_and_closed", is_made_and_closed, KIND_CQ },
+	{ "qp_is_made_and_closed", is_made_and_closed, KIND_QP },
+	{ "mr_is_made_and_closed", is_made_and_closed, KIND_MR },
+	{ "fast_mr_is_made_and_closed", is_made_and_closed, KIND_FAST_MR },
+	{ "connector_is_made_and_closed", is_made_and_closed, KIND_CONNECTOR },
+	{ "listener_is_made_and_closed", is_made_and_closed, KIND_LISTENER },
+	{ "pd_many_at_a_time", many_at_a_time, KIND_PD },
+	{ "cq_many_at_a_time", many_at_a_time, KIND_CQ },
+	{ "qp_many_at_a_time", many_at_a_time, KIND_QP },
+	{ "mr_many_at_a_time", many_at_a_time, KIND_MR },
+	{ "fast_mr_many_at_a_time", many_at_a_time, KIND_FAST_MR },
+	{ "connector_many_at_a_time", many_at_a_time, KIND_CONNECTOR },
+	{ "listener_many_at_a_time", many_at_a_time, KIND_LISTENER },
+	{ "pd_made_and_closed_under_a_spinlock", under_a_spinlock, KIND_PD },
+	{ "cq_made_and_closed_under_a_spinlock", under_a_spinlock, KIND_CQ },
+	{ "qp_made_and_closed_under_a_spinlock", under_a_spinlock, KIND_QP },
+	{ "mr_made_and_closed_under_a_spinlock", under_a_spinlock, KIND_MR },
+	{ "fast_mr_made_and_closed_under_a_spinlock", under_a_spinlock, KIND_FAST_MR },
+	{ "connector_made_and_closed_under_a_spinlock", under_a_spinlock, KIND_CONNECTOR },
+	{ "listener_made_and_closed_under_a_spinlock", under_a_spinlock, KIND_LISTENER },
+	{ "pd_made_and_closed_in_callbacks", in_a_callback, KIND_PD },
+	{ "cq_made_and_closed_in_callbacks", in_a_callback, KIND_CQ },
+	{ "qp_made_and_closed_in_callbacks", in_a_callback, KIND_QP },
+	{ "mr_made_and_closed_in_callbacks", in_a_callback, KIND_MR },
+	{ "fast_mr_made_and_closed_in_callbacks", in_a_callback, KIND_FAST_MR },
+	{ "connector_made_and_closed_in_callbacks", in_a_callback, KIND_CONNECTOR },
+	{ "listener_made_and_closed_in_callbacks", in_a_callback, KIND_LISTENER },
+	{ "pd_closed_before_its_qp", pd_before, KIND_QP },
+	{ "pd_closed_before_its_mr", pd_before, KIND_MR },
+	{ "pd_closed_before_its_fast_mr", pd_before, KIND_FAST_MR },
+	{ "receive_cq_closed_before_its_qp", receive_cq_before_qp },
+	{ "initiator_cq_closed_before_its_qp", initiator_cq_before_qp },
+	{ "active_qp_closed_before_its_connector", qp_before_connector, SIDE_A },
+	{ "passive_qp_closed_before_its_connector", qp_before_connector, SIDE_B },
+	{ "listener_closed_before_its_connection", listener_before_connector },
+	{ "listener_closed_before_an_unanswered_connection", listener_before_incoming },
+	{ "all_antecedents_closed_first", all_antecedents_first },
+	{ "adapter_close_waits_for_the_callback_of_pd", adapter_after_callbacks, KIND_PD },
+	{ "adapter_close_waits_for_the_callback_of_cq", adapter_after_callbacks, KIND_CQ },
+	{ "adapter_close_waits_for_the_callback_of_connector", adapter_after_callbacks, KIND_CONNECTOR },
+	{ "adapter_close_waits_for_the_callback_of_listener", adapter_after_callbacks, KIND_LISTENER },
+	{ "reserved_block_is_the_consumers", reserved_block_is_the_consumers },
+	{ "dispatch_table_is_the_consumers", table_is_the_consumers },
+	{ "no_object_has_an_extension", no_extensions },
+	{ "what_is_not_offered_is_eopnotsupp", not_offered },
+};
+
+T_GROUP(lifetime, cases);

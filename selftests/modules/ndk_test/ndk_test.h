@@ -1,0 +1,388 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * ndk_test - a kernel consumer that proves, call by call, that the provider
+ * keeps what <ndk/ndk.h> promises.
+ *
+ * A case is one function. It runs in process context, in the task that writes
+ * to the debugfs file "run", and works on both ends of a connection: network
+ * namespaces a and b are in one kernel. What it made and did not close is
+ * closed behind it; a callback that comes twice, never, or in the wrong
+ * context fails it wherever it comes from.
+ */
+#ifndef _NDK_TEST_H
+#define _NDK_TEST_H
+
+#include <linux/atomic.h>
+#include <linux/completion.h>
+#include <linux/in.h>
+#include <linux/in6.h>
+#include <linux/jiffies.h>
+#include <linux/list.h>
+#include <linux/printk.h>
+#include <linux/scatterlist.h>
+#include <linux/socket.h>
+#include <linux/spinlock.h>
+#include <linux/types.h>
+
+#include <ndk/ndk.h>
+
+enum t_side { SIDE_A, SIDE_B };
+
+/* The two hosts. */
+struct t_world {
+	struct net *net[2];
+	char device[2][64];
+	char ifname[2][16];
+	int ifindex[2];
+	struct sockaddr_in v4[2];
+	struct sockaddr_in6 v6[2];
+	bool iwarp;
+};
+
+extern struct t_world world;
+extern unsigned int t_scale;
+extern bool t_verbose;
+
+/* What happens, with the time of the kernel log. */
+#define t_trace(fmt, ...) do {						\
+	if (t_verbose)							\
+		pr_info("  " fmt "\n", ##__VA_ARGS__);			\
+} while (0)
+
+struct t;
+struct t_await;
+struct t_end;
+struct t_listener;
+
+struct t_case {
+	const char *name;
+	void (*run)(struct t *t);
+	long arg;
+};
+
+struct t_group {
+	const char *name;
+	const struct t_case *cases;
+	size_t nr;
+};
+
+#define T_GROUP(_name, _cases) \
+	const struct t_group _name##_group = { .name = #_name, .cases = _cases, .nr = ARRAY_SIZE(_cases) }
+
+extern const struct t_group adapter_group;
+extern const struct t_group lifetime_group;
+extern const struct t_group arguments_group;
+extern const struct t_group cq_group;
+extern const struct t_group datapath_group;
+extern const struct t_group queues_group;
+extern const struct t_group memory_group;
+extern const struct t_group fastreg_group;
+extern const struct t_group connect_group;
+extern const struct t_group addresses_group;
+extern const struct t_group teardown_group;
+extern const struct t_group disconnect_group;
+extern const struct t_group removal_group;
+extern const struct t_group failnth_group;
+extern const struct t_group hostile_group;
+
+/*
+ * One call that may be answered by a callback, and that callback: exactly once
+ * if the call was pending, never if it was not. Judged when the case ends.
+ */
+struct t_await {
+	struct t *t;
+	const char *what;
+	struct completion done;
+	atomic_t calls;
+	bool pending;
+	/* The callback is about to return: what must wait for its return sees it set. */
+	bool left;
+	int status;
+	struct ndk_object_header *object;
+	/* Run inside the callback, before anybody is woken. */
+	void (*then)(struct t_await *w);
+	void *arg;
+};
+
+struct t_obj {
+	struct ndk_object_header *header;
+	u32 type;
+};
+
+struct t_buf {
+	struct list_head list;
+	struct ndk_adapter *adapter;
+	u8 *va;
+	size_t size;
+	struct scatterlist sg;
+	struct ndk_lam *lam;
+	size_t lam_size;
+	u32 fbo;
+	u32 token;
+};
+
+#define T_AWAITS	2048
+#define T_OBJS		512
+#define T_ADAPTERS	16
+#define T_LOG		8192
+
+/* One run of one case. */
+struct t {
+	const struct t_case *c;
+	long arg;
+	/* in force on the adapters of the case */
+	struct ndk_version version;
+	spinlock_t lock;
+	unsigned int failures;
+	/* Something never ended: memory must stay, and so must the module. */
+	bool wedged;
+	unsigned int nr_awaits;
+	struct t_await awaits[T_AWAITS];
+	struct t_obj objs[T_OBJS];
+	struct ndk_adapter *adapters[T_ADAPTERS];
+	struct ndk_adapter *side[2];
+	struct list_head bufs;
+	struct list_head mem;
+	size_t log_len;
+	char log[T_LOG];
+};
+
+/* --- verdicts ------------------------------------------------------------- */
+
+const char *t_errname(int status);
+
+__printf(4, 5)
+void t_fail_at(struct t *t, const char *func, int line, const char *fmt, ...);
+
+#define t_fail(t, fmt, ...) t_fail_at(t, __func__, __LINE__, fmt, ##__VA_ARGS__)
+
+#define EXPECT(t, cond) ({						\
+	bool _ok = (cond);						\
+	if (!_ok)							\
+		t_fail(t, "not so: %s", #cond);				\
+	_ok;								\
+})
+
+#define EXPECT_EQ(t, got, want) ({					\
+	long long _got = (got), _want = (want);				\
+	if (_got != _want)						\
+		t_fail(t, "%s is %lld, should be %lld", #got, _got, _want); \
+	_got == _want;							\
+})
+
+/* Both are 0 or a negative errno. */
+#define EXPECT_STATUS(t, got, want) ({					\
+	int _got = (got), _want = (want);				\
+	if (_got != _want)						\
+		t_fail(t, "%s is %s, should be %s", #got,		\
+		       t_errname(_got), t_errname(_want));		\
+	_got == _want;							\
+})
+
+/* --- kit.c: calls, callbacks, objects ------------------------------------- */
+
+void t_begin(struct t *t, const struct t_case *c);
+void t_end_case(struct t *t);
+void *t_alloc(struct t *t, size_t size);
+unsigned long t_ticks(unsigned int seconds);
+void t_sleep(unsigned int ms);
+
+/* Called first in every callback. */
+void t_context(struct t *t, const char *what);
+
+struct t_await *t_await(struct t *t, const char *what);
+/* The callbacks; the context is the await. */
+void t_created(void *context, int status, struct ndk_object_header *object);
+void t_done(void *context, int status);
+void t_closed(void *context);
+/* The call returned rc: notes whether it is pending, and waits for its end. */
+int t_wait(struct t_await *w, int rc);
+/* The call returned rc and must be pending. */
+bool t_pended(struct t_await *w, int rc);
+/* The end of a pending call. */
+int t_join(struct t_await *w);
+int t_join_secs(struct t_await *w, unsigned int seconds);
+bool t_is_done(struct t_await *w);
+/* Whether its callback was about to return. */
+bool t_has_left(struct t_await *w);
+
+void t_track(struct t *t, struct ndk_object_header *header, u32 type);
+struct t_await *t_close_start(struct t *t, struct ndk_object_header *header);
+struct t_await *t_close_then(struct t *t, struct ndk_object_header *header,
+			     void (*then)(struct t_await *w), void *arg);
+void t_close(struct t *t, struct ndk_object_header *header);
+
+int t_open(struct t *t, enum t_side side, const struct ndk_open_params *params,
+	   struct ndk_adapter **adapter);
+/* The adapter of a side, opened on first use. */
+struct ndk_adapter *t_adapter(struct t *t, enum t_side side);
+struct ndk_adapter *t_another(struct t *t, enum t_side side);
+/* ndk_close_adapter() in a thread: false if it has not returned in time. */
+bool t_close_adapter(struct t *t, struct ndk_adapter *adapter);
+struct ndk_adapter_info t_info(struct t *t, struct ndk_adapter *adapter);
+
+/* A command of selftests/lib.sh, run as root in the guest. */
+__printf(2, 3)
+int t_host(struct t *t, const char *fmt, ...);
+
+struct t_cq {
+	struct t *t;
+	struct ndk_cq *cq;
+	struct completion notified;
+	atomic_t calls;
+	atomic_t inside;
+	int status;
+	void (*then)(struct t_cq *cq);
+	void *arg;
+};
+
+void t_notified(void *context, int status);
+/* No notification calls cq->then any more when it returns. */
+void t_cq_stop(struct t_cq *cq);
+
+/* --- ends.c: the two ends of a connection --------------------------------- */
+
+struct t_cfg {
+	/* 0 stands for IPv4 */
+	int family;
+	u32 depth;
+	u32 sge;
+	u32 inline_size;
+	u32 cq_depth;
+	/* receives and initiator requests on one CQ */
+	bool one_cq;
+	u32 inbound;
+	u32 outbound;
+};
+
+struct t_end {
+	struct t *t;
+	enum t_side side;
+	struct t_cfg cfg;
+	struct ndk_adapter *adapter;
+	struct ndk_pd *pd;
+	struct t_cq *rcq;
+	struct t_cq *icq;
+	struct ndk_qp *qp;
+	struct ndk_connector *connector;
+	const void *private_data;
+	u32 private_data_len;
+	atomic_t gone;
+	struct completion gone_done;
+	void (*on_gone)(struct t_end *e);
+};
+
+struct t_pair {
+	struct t_end a;
+	struct t_end b;
+	struct t_listener *listener;
+};
+
+enum t_kind { KIND_PD, KIND_CQ, KIND_QP, KIND_MR, KIND_FAST_MR, KIND_CONNECTOR, KIND_LISTENER, KINDS };
+
+u32 t_kind_type(enum t_kind kind);
+const char *t_kind_name(enum t_kind kind);
+/* The create call alone. */
+int t_create_call(struct t_end *e, enum t_kind kind, struct t_await *w, void **out);
+/* Judges what it returned; the object, or NULL with *status. */
+struct ndk_object_header *t_create_end(struct t_end *e, enum t_kind kind, struct t_await *w,
+				       int rc, void **out, int *status);
+struct ndk_object_header *t_create(struct t_end *e, enum t_kind kind);
+struct ndk_object_header *t_try_create(struct t_end *e, enum t_kind kind, int *status);
+void *t_poison(void);
+
+/* Adapter, PD and CQs; with t_end_qp() a QP as well. */
+bool t_end_init(struct t *t, struct t_end *e, enum t_side side, const struct t_cfg *cfg);
+bool t_end_qp(struct t_end *e);
+struct t_cq *t_cq(struct t_end *e, u32 depth);
+/* Starts to close everything of an end, in an order that is the reverse of the natural one. */
+void t_end_close_start(struct t_end *e);
+
+u32 t_addr(enum t_side side, int family, u16 port, struct sockaddr_storage *ss);
+u32 t_addr_len(const struct sockaddr_storage *ss);
+u16 t_port(const struct sockaddr_storage *ss);
+bool t_same_addr(const struct sockaddr_storage *x, const struct sockaddr_storage *y);
+
+struct t_listener {
+	struct t *t;
+	struct ndk_listener *listener;
+	struct sockaddr_storage address;
+	spinlock_t lock;
+	struct ndk_connector *queue[64];
+	unsigned int head, tail;
+	atomic_t events;
+	struct completion came;
+	void (*then)(struct t_listener *l, struct ndk_connector *connector);
+	void *arg;
+};
+
+struct t_listener *t_listener(struct t_end *e);
+struct t_listener *t_try_listener(struct t_end *e, int *status);
+int t_listen(struct t_listener *l, enum t_side side, int family, u16 port);
+/* Created and listening; port 0 for any. */
+struct t_listener *t_listening(struct t_end *e, int family, u16 port);
+struct ndk_connector *t_incoming(struct t_listener *l);
+bool t_nothing_incoming(struct t_listener *l, unsigned int ms);
+
+void t_gone(void *context);
+void t_gone_ex(void *context, u32 reason);
+bool t_wait_gone(struct t_end *e);
+int t_connect_call(struct t_end *e, const struct sockaddr_storage *from,
+		   const struct sockaddr_storage *to, struct t_await *w);
+struct t_await *t_connect_start(struct t_end *e, const struct sockaddr_storage *to);
+struct t_await *t_accept_start(struct t_end *e, struct ndk_connector *connector);
+struct t_await *t_complete_start(struct t_end *e);
+struct t_await *t_disconnect_start(struct t_end *e);
+/* From two ends with QPs to a connection. */
+bool t_establish(struct t_end *a, struct t_listener *l, struct t_end *b);
+struct t_pair *t_pair_unconnected(struct t *t, const struct t_cfg *cfg);
+struct t_pair *t_pair(struct t *t, const struct t_cfg *cfg);
+
+/* --- io.c: buffers, requests, results ------------------------------------- */
+
+struct t_buf *t_buf(struct t_end *e, size_t size);
+/* A part of the buffer as SGEs with the privileged token; 0 if they do not fit. */
+u32 t_sges(struct t_buf *buf, size_t offset, size_t length, struct ndk_sge *sge, u32 max);
+void t_fill(void *p, size_t length, u32 seed);
+bool t_check_fill(struct t *t, const void *p, size_t length, u32 seed, const char *what);
+bool t_check_byte(struct t *t, const void *p, size_t length, u8 byte, const char *what);
+
+#define CTX(n) ((void *)(unsigned long)(n))
+
+int t_post_send(struct t_end *e, unsigned long ctx, struct t_buf *buf, size_t offset, size_t length, u32 flags);
+int t_post_receive(struct t_end *e, unsigned long ctx, struct t_buf *buf, size_t offset, size_t length);
+int t_post_write(struct t_end *e, unsigned long ctx, struct t_buf *buf, size_t offset, size_t length,
+		 u64 remote, u32 token, u32 flags);
+int t_post_read(struct t_end *e, unsigned long ctx, struct t_buf *buf, size_t offset, size_t length,
+		u64 remote, u32 token, u32 flags);
+
+/* The next result; waits for it with arm and notification as a consumer would. */
+bool t_take(struct t_cq *cq, struct ndk_result_ex *r);
+bool t_try_take(struct t_cq *cq, struct ndk_result_ex *r, unsigned int ms);
+/* The next result is the success of this request. */
+bool t_take_ok(struct t_end *e, struct t_cq *cq, unsigned long ctx, u32 type);
+bool t_take_status(struct t_end *e, struct t_cq *cq, unsigned long ctx, u32 type, int status);
+bool t_no_result(struct t_cq *cq, unsigned int ms);
+/* Empties a CQ until nr results came; all with this status. */
+bool t_drain(struct t_cq *cq, unsigned int nr, int status);
+/* One message from one end to the other; proves that the connection works. */
+bool t_ping(struct t_end *from, struct t_end *to);
+
+/* Registered memory of an end, as the peer may use it. */
+struct t_region {
+	struct ndk_mr *mr;
+	u8 *va;
+	size_t size;
+	struct scatterlist *sg;
+	unsigned int nents;
+	u64 base;
+	u32 local;
+	u32 remote;
+};
+
+struct t_region *t_memory(struct t_end *e, size_t size);
+int t_register(struct t_end *e, struct t_region *r, u32 flags);
+int t_deregister(struct t_end *e, struct t_region *r);
+struct t_region *t_region(struct t_end *e, size_t size, u32 flags);
+
+#endif /* _NDK_TEST_H */

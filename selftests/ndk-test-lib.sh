@@ -1,0 +1,106 @@
+# SPDX-License-Identifier: GPL-2.0
+# shellcheck shell=bash
+# For the selftests that consist of cases of the module ndk_test. Such a test is
+#   . "$(dirname "$0")/ndk-test-lib.sh"
+#   ndk_test_main GROUP…
+# Each case becomes a line of KTAP. CASE=PATTERN in the environment leaves out the cases whose names do not match.
+. "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
+
+NDK_TEST=/sys/kernel/debug/ndk_test
+
+# What the module runs in the guest: functions of lib.sh.
+_host_script() {
+	cat >/tmp/ndk-test-host <<-END
+		export NDK_KERNEL=$NDK_KERNEL
+		. "$NDK_DIR/selftests/lib.sh"
+		WORLD_TYPE=$WORLD_TYPE
+		# As silence, of IPv6 alone.
+		silence6() {
+			nsenter --net="/run/netns/\$1" nft -f - <<<"table inet silence {
+				chain i { type filter hook input priority -300; meta nfproto ipv6 drop; };
+				chain o { type filter hook output priority -300; meta nfproto ipv6 drop; };
+			}"
+		}
+		{ eval "\$*"; } >/tmp/ndk-test-host.log 2>&1 && exit 0
+		sed 's/^/ndk-test-host: /' /tmp/ndk-test-host.log >/dev/kmsg
+		exit 1
+	END
+}
+
+# Names the two hosts to the module, by descriptors of their namespaces.
+_tell_world() {
+	local ns fd n=1
+	for ns in a b; do
+		exec {fd}</run/netns/$ns
+		echo "$ns $fd ${WORLD_TYPE}_$ns veth_$ns 10.9.0.$n fd09::$n" >$NDK_TEST/world || return 1
+		exec {fd}<&-
+		n=2
+	done
+	[[ $WORLD_TYPE != siw ]] || echo iwarp >$NDK_TEST/world
+}
+
+# ndk_test_up [rxe|siw]
+ndk_test_up() {
+	world_up "${1:-rxe}" && load_ndk && modprobe ndk_test scale="$TIME_SCALE" ${VERBOSE:+verbose=1} || return 1
+	_host_script && _tell_world
+}
+
+# The cases of the groups, into CASES.
+ndk_test_cases() {
+	local line group
+	CASES=()
+	while read -r line; do
+		for group in "$@"; do
+			[[ $line == "$group"/* && ( -z ${CASE:-} || $line =~ $CASE ) ]] && CASES+=("$line")
+		done
+	done <$NDK_TEST/list
+}
+
+# case_passes GROUP/CASE: runs it; prints what was wrong.
+case_passes() {
+	local line verdict=1
+	# The write itself fails for a case that is not there.
+	echo "$1" >$NDK_TEST/run || return 1
+	while read -r line; do
+		case $line in
+		'#'*) printf '%s\n' "$line" ;;
+		'ok '*) verdict=0 ;;
+		esac
+	done <$NDK_TEST/results
+	return "$verdict"
+}
+
+# run_case GROUP/CASE: one line of KTAP.
+run_case() {
+	local verdict=0
+	case_passes "$1" || verdict=1
+	ktap_result "$verdict" "$1"
+}
+
+# The four checks that every test ends with.
+ndk_test_end() {
+	check "RDMA objects are back to what they were" resources_clean 10
+	check "ndk_test unloads" rmmod ndk_test
+	check "ndk unloads" unload_ndk
+	check "the kernel log is clean" dmesg_clean
+	ktap_end
+}
+
+# ndk_test_main [-t siw] GROUP…
+ndk_test_main() {
+	local type=rxe case
+	if [[ $1 == -t ]]; then
+		type=$2
+		shift 2
+	fi
+	dmesg_mark "$*"
+	if ! ndk_test_up "$type"; then
+		ktap_plan 1
+		ktap_not_ok "two hosts and the test module come up"
+		ktap_end
+	fi
+	ndk_test_cases "$@"
+	ktap_plan $((${#CASES[@]} + 4))
+	for case in "${CASES[@]}"; do run_case "$case"; done
+	ndk_test_end
+}
