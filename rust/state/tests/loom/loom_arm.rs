@@ -112,20 +112,42 @@ impl Cq {
 
 #[test]
 fn no_notification_is_lost_between_poll_and_arm() {
-    model(2, || {
+    model(3, || {
         let cq = Cq::new(true);
+        // One entry is there before the arm, one comes at any time.
+        cq.place(false);
         let device = thread::spawn({
             let cq = cq.clone();
-            move || {
-                cq.place(false);
-                cq.place(false);
-            }
+            move || cq.place(false)
         });
         if cq.arm() {
             cq.bottom_half();
         }
         device.join().unwrap();
         assert_eq!(cq.polled.load(Relaxed), 2, "an entry nobody was told of");
+    });
+}
+
+#[test]
+fn callbacks_never_overlap() {
+    model(3, || {
+        let cq = Cq::new(true);
+        cq.place(false);
+        let device = thread::spawn({
+            let cq = cq.clone();
+            move || cq.place(false)
+        });
+        // A bottom half that was queued once too often.
+        let late = thread::spawn({
+            let cq = cq.clone();
+            move || cq.bottom_half()
+        });
+        if cq.arm() {
+            cq.bottom_half();
+        }
+        device.join().unwrap();
+        late.join().unwrap();
+        assert_eq!(cq.polled.load(Relaxed), 2);
     });
 }
 
