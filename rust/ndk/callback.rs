@@ -106,6 +106,21 @@ impl RequestCompletion {
 }
 
 impl CloseCompletion {
+    /// One that calls `f`.
+    #[cfg(CONFIG_KUNIT = "y")]
+    pub(crate) fn of_test<F: FnOnce() + Send + 'static>(f: F) -> Result<Self> {
+        use kernel::prelude::*;
+
+        unsafe extern "C" fn call<F: FnOnce()>(f: *mut c_void) {
+            // SAFETY: `of_test` made the pointer from a box, and a close completes once.
+            KBox::into_inner(unsafe { KBox::from_raw(f.cast::<F>()) })();
+        }
+        Ok(Self {
+            function: call::<F>,
+            context: KBox::into_raw(KBox::new(f, GFP_KERNEL)?).cast(),
+        })
+    }
+
     /// Says that the object is gone.
     pub(crate) fn call(self, ctx: &Softirq) {
         self.invoke(ctx);

@@ -211,3 +211,73 @@ pub(crate) fn build(adapter: &Arc<Adapter>, buffer: Buffer) -> Result<(Arc<Lam>,
     adapter.port().registry().add(&lam, GFP_ATOMIC)?;
     Ok((lam, pages))
 }
+
+#[kernel::macros::kunit_tests(ndk_buffer)]
+mod tests {
+    use super::*;
+
+    const P: u32 = PAGE_SIZE as u32;
+
+    /// Offset and page count of a buffer of `length` bytes over entries of these offsets and lengths.
+    fn check(sizes: &[(u32, u32)], length: u64) -> Result<(u32, u32)> {
+        let mut entries = [ffi::scatterlist::default(); 4];
+        let list = sg::List::of_test(&mut entries, sizes).ok_or(Status::InternalError)?;
+        let buffer = Buffer::new(list, length)?;
+        if buffer.length() != length {
+            return Err(Status::InternalError);
+        }
+        Ok((buffer.offset(), buffer.page_count()))
+    }
+
+    fn is_refused(sizes: &[(u32, u32)], length: u64) -> bool {
+        check(sizes, length) == Err(Status::InvalidParameter)
+    }
+
+    #[test]
+    fn offset_and_pages() {
+        assert!(check(&[(0, 1)], 1) == Ok((0, 1)));
+        assert!(check(&[(100, 200)], 200) == Ok((100, 1)));
+        assert!(check(&[(P - 1, 1)], 1) == Ok((P - 1, 1)));
+        assert!(check(&[(P - 1, 2)], 2) == Ok((P - 1, 2)));
+        assert!(check(&[(0, 3 * P)], 3 * PAGE) == Ok((0, 3)));
+        assert!(check(&[(8, 3 * P)], 3 * PAGE) == Ok((8, 4)));
+    }
+
+    #[test]
+    fn the_offset_is_within_a_page_of_a_larger_one() {
+        assert!(check(&[(5 * P + 8, 16)], 16) == Ok((8, 1)));
+    }
+
+    #[test]
+    fn entries_join_at_the_ends_of_pages() {
+        assert!(check(&[(100, P - 100), (0, 50)], PAGE - 50) == Ok((100, 2)));
+        assert!(check(&[(P - 4, 4), (0, P), (2 * P, P)], 4 + 2 * PAGE) == Ok((P - 4, 3)));
+    }
+
+    #[test]
+    fn gaps_are_refused() {
+        // The first does not end with its page, the second does not begin with one.
+        assert!(is_refused(&[(100, 100), (0, 50)], 150));
+        assert!(is_refused(&[(100, P - 100), (4, 50)], PAGE - 50));
+        assert!(is_refused(&[(0, P), (0, 8), (0, 8)], PAGE + 16));
+    }
+
+    #[test]
+    fn what_follows_the_buffer_does_not_matter() {
+        assert!(check(&[(0, 100), (7, 5)], 100) == Ok((0, 1)));
+        assert!(check(&[(0, 2 * P), (7, 5)], 100) == Ok((0, 1)));
+    }
+
+    #[test]
+    fn the_length_is_there_and_not_zero() {
+        assert!(is_refused(&[(0, 100)], 101));
+        assert!(is_refused(&[(0, P), (0, P)], 2 * PAGE + 1));
+        assert!(is_refused(&[(0, 100)], 0));
+    }
+
+    #[test]
+    fn the_size_of_a_lam_grows_by_a_word_for_each_page() {
+        assert_eq!(size(0), offset_of!(ffi::ndk_lam, pages));
+        assert_eq!(size(3), size(0) + 24);
+    }
+}

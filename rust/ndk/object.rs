@@ -406,3 +406,183 @@ where
         },
     )
 }
+
+#[kernel::macros::kunit_tests(ndk_object)]
+mod tests {
+    use super::*;
+    use kernel::{
+        sync::{
+            atomic::{
+                Atomic,
+                Relaxed, //
+            },
+            Completion, //
+        },
+        time::{
+            delay::fsleep,
+            Delta, //
+        },
+    };
+
+    /// An object, which counts its teardowns.
+    #[pin_data]
+    #[repr(C)]
+    struct Thing {
+        #[pin]
+        head: Head<Thing>,
+        torn_down: Atomic<u32>,
+        _parent: Option<Held<Thing>>,
+    }
+
+    object!(Thing);
+
+    impl Object for Thing {
+        type Shell = ffi::ndk_pd;
+
+        fn head(&self) -> &Head<Self> {
+            &self.head
+        }
+
+        fn teardown(this: &Arc<Self>, _ctx: &MaySleep) {
+            this.torn_down.add(1, Relaxed);
+        }
+    }
+
+    impl Thing {
+        fn new(parent: Option<Held<Thing>>) -> Result<Arc<Self>> {
+            let version = ffi::ndk_version { major: 2, minor: 1 };
+            let thing = Arc::pin_init(
+                pin_init!(Self {
+                    head <- Head::new(version),
+                    torn_down: Atomic::new(0),
+                    _parent: parent,
+                }),
+                GFP_KERNEL,
+            )?;
+            Ok(thing)
+        }
+
+        fn torn_down(&self) -> u32 {
+            self.torn_down.load(Relaxed)
+        }
+    }
+
+    /// The closes that completed, in order.
+    struct Log(Arc<IrqSpinLock<KVec<u32>>>);
+
+    impl Log {
+        fn new() -> Result<Self> {
+            let room = KVec::with_capacity(4, GFP_KERNEL)?;
+            let log = Arc::pin_init(new_irq_spinlock!(room), GFP_KERNEL)?;
+            Ok(Self(log))
+        }
+
+        /// Closes `thing`; what comes back is completed when the close is.
+        fn close(&self, thing: &Arc<Thing>, number: u32) -> Result<Arc<Completion>> {
+            let done = Arc::pin_init(Completion::new(), GFP_KERNEL)?;
+            let (log, noted) = (self.0.clone(), done.clone());
+            let completion = CloseCompletion::of_test(move || {
+                let _ = log.lock().push_within_capacity(number);
+                noted.complete_all();
+            })?;
+            close(thing.clone(), Some(completion));
+            Ok(done)
+        }
+
+        /// Whether just these have completed, also a little later.
+        fn is(&self, expected: &[u32]) -> bool {
+            fsleep(Delta::from_millis(20));
+            **self.0.lock() == *expected
+        }
+    }
+
+    #[test]
+    fn an_idle_object_closes_at_once() -> Result {
+        let log = Log::new()?;
+        let thing = Thing::new(None)?;
+        assert!(!thing.head.is_closing());
+        log.close(&thing, 1)?.wait_for_completion();
+        assert!(thing.head.is_closing());
+        assert_eq!(thing.torn_down(), 1);
+        assert!(log.is(&[1]));
+        Ok(())
+    }
+
+    #[test]
+    fn a_close_waits_until_a_callback_has_returned() -> Result {
+        let log = Log::new()?;
+        let thing = Thing::new(None)?;
+        let first = Held::callback(&thing)?;
+        let second = Held::callback(&thing)?;
+        let done = log.close(&thing, 1)?;
+        assert!(log.is(&[]));
+        drop(first);
+        assert!(log.is(&[]));
+        assert_eq!(thing.torn_down(), 0);
+        drop(second);
+        done.wait_for_completion();
+        assert_eq!(thing.torn_down(), 1);
+        assert!(log.is(&[1]));
+        Ok(())
+    }
+
+    #[test]
+    fn a_close_waits_for_requests_and_lets_no_more_in() -> Result {
+        let log = Log::new()?;
+        let thing = Thing::new(None)?;
+        let request = Held::request(&thing)?;
+        let done = log.close(&thing, 1)?;
+        assert!(Held::request(&thing).is_err());
+        assert!(Held::callback(&thing).is_err());
+        assert!(Held::successor(&thing).is_err());
+        assert!(log.is(&[]));
+        drop(request);
+        done.wait_for_completion();
+        assert!(log.is(&[1]));
+        Ok(())
+    }
+
+    #[test]
+    fn an_antecedent_closes_after_its_successors() -> Result {
+        let log = Log::new()?;
+        let parent = Thing::new(None)?;
+        let child = Thing::new(Some(Held::successor(&parent)?))?;
+        let parent_done = log.close(&parent, 1)?;
+        assert!(log.is(&[]));
+        log.close(&child, 2)?.wait_for_completion();
+        // The child's memory holds the parent.
+        assert!(log.is(&[2]));
+        drop(child);
+        parent_done.wait_for_completion();
+        assert!(log.is(&[2, 1]));
+        Ok(())
+    }
+
+    #[test]
+    fn a_second_close_changes_nothing() -> Result {
+        let log = Log::new()?;
+        let thing = Thing::new(None)?;
+        log.close(&thing, 1)?.wait_for_completion();
+        close(thing.clone(), None);
+        assert!(log.is(&[1]));
+        assert_eq!(thing.torn_down(), 1);
+        Ok(())
+    }
+
+    #[test]
+    fn deferred_work_ends_in_softirq() -> Result {
+        let done = Arc::pin_init(Completion::new(), GFP_KERNEL)?;
+        let value = Arc::new(Atomic::new(0), GFP_KERNEL)?;
+        let (noted, result) = (done.clone(), value.clone());
+        defer(
+            |_: &MaySleep| 7,
+            move |_: &Softirq, seven| {
+                result.store(seven, Relaxed);
+                noted.complete_all();
+            },
+        )?;
+        done.wait_for_completion();
+        assert_eq!(value.load(Relaxed), 7);
+        Ok(())
+    }
+}

@@ -125,3 +125,136 @@ impl Registry {
         }
     }
 }
+
+#[kernel::macros::kunit_tests(ndk_registry)]
+mod tests {
+    use super::*;
+
+    /// Revoked members, in order.
+    type Log = IrqSpinLock<KVec<u32>>;
+
+    /// What a member does when it is revoked.
+    enum Then {
+        Nothing,
+        Removes(Arc<Member>),
+        Adds(Arc<Member>),
+    }
+
+    struct Member {
+        rank: Rank,
+        number: u32,
+        then: Then,
+        registry: Arc<Registry>,
+        log: Arc<Log>,
+    }
+
+    impl Lower for Member {
+        fn rank(&self) -> Rank {
+            self.rank
+        }
+
+        fn revoke(self: Arc<Self>, _ctx: &MaySleep) {
+            let _ = self.log.lock().push_within_capacity(self.number);
+            match &self.then {
+                Then::Nothing => {}
+                Then::Removes(other) => self.registry.remove(&**other),
+                Then::Adds(other) => {
+                    if self.registry.add(other, GFP_KERNEL) == Err(Status::DeviceRemoved) {
+                        let _ = self.log.lock().push_within_capacity(0);
+                    }
+                }
+            }
+        }
+    }
+
+    struct World {
+        registry: Arc<Registry>,
+        log: Arc<Log>,
+    }
+
+    impl World {
+        fn new() -> Result<Self> {
+            let room = KVec::with_capacity(16, GFP_KERNEL)?;
+            Ok(Self {
+                registry: Arc::pin_init(Registry::new(), GFP_KERNEL)?,
+                log: Arc::pin_init(new_irq_spinlock!(room), GFP_KERNEL)?,
+            })
+        }
+
+        fn member(&self, rank: Rank, number: u32, then: Then) -> Result<Arc<Member>> {
+            let member = Member {
+                rank,
+                number,
+                then,
+                registry: self.registry.clone(),
+                log: self.log.clone(),
+            };
+            Ok(Arc::new(member, GFP_KERNEL)?)
+        }
+
+        fn add(&self, rank: Rank, number: u32) -> Result<Arc<Member>> {
+            let member = self.member(rank, number, Then::Nothing)?;
+            self.registry.add(&member, GFP_KERNEL)?;
+            Ok(member)
+        }
+
+        fn revoked(&self, expected: &[u32]) -> bool {
+            self.registry.revoke_all(&MaySleep::of_test());
+            let log = self.log.lock();
+            **log == *expected
+        }
+    }
+
+    #[test]
+    fn members_go_in_the_order_of_their_ranks() -> Result {
+        let world = World::new()?;
+        world.add(Rank::Cq, 5)?;
+        world.add(Rank::Memory, 3)?;
+        world.add(Rank::Connection, 1)?;
+        world.add(Rank::Pd, 4)?;
+        world.add(Rank::Qp, 2)?;
+        assert!(world.revoked(&[1, 2, 3, 4, 5]));
+        Ok(())
+    }
+
+    #[test]
+    fn one_that_was_removed_is_not_revoked() -> Result {
+        let world = World::new()?;
+        world.add(Rank::Qp, 1)?;
+        let gone = world.add(Rank::Qp, 2)?;
+        world.registry.remove(&*gone);
+        // To remove what is no member changes nothing.
+        world.registry.remove(&*gone);
+        assert!(world.revoked(&[1]));
+        Ok(())
+    }
+
+    #[test]
+    fn nothing_comes_after_the_revocation() -> Result {
+        let world = World::new()?;
+        assert!(world.revoked(&[]));
+        assert!(world.add(Rank::Pd, 1).err() == Some(Status::DeviceRemoved));
+        assert!(world.revoked(&[]));
+        Ok(())
+    }
+
+    #[test]
+    fn one_can_be_removed_while_others_are_revoked() -> Result {
+        let world = World::new()?;
+        let other = world.add(Rank::Cq, 2)?;
+        let first = world.member(Rank::Connection, 1, Then::Removes(other))?;
+        world.registry.add(&first, GFP_KERNEL)?;
+        assert!(world.revoked(&[1]));
+        Ok(())
+    }
+
+    #[test]
+    fn none_can_be_added_while_others_are_revoked() -> Result {
+        let world = World::new()?;
+        let late = world.member(Rank::Cq, 2, Then::Nothing)?;
+        let first = world.member(Rank::Connection, 1, Then::Adds(late))?;
+        world.registry.add(&first, GFP_KERNEL)?;
+        assert!(world.revoked(&[1, 0]));
+        Ok(())
+    }
+}

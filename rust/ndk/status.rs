@@ -55,3 +55,40 @@ impl From<Error> for Status {
         Status::from_errno(error.to_errno().saturating_neg()).unwrap_or(Status::InternalError)
     }
 }
+
+#[kernel::macros::kunit_tests(ndk_status)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn results_become_errnos() {
+        assert_eq!(of(Ok(())), 0);
+        assert_eq!(of(Err(Status::Cancelled)), code::ECANCELED.to_errno());
+        assert_eq!(pending(Ok(())), code::EINPROGRESS.to_errno());
+        assert_eq!(pending(Err(Status::DeviceRemoved)), code::ENODEV.to_errno());
+        assert_eq!(PENDING, code::EINPROGRESS.to_errno());
+        assert_eq!(to_errno(Status::Success), 0);
+    }
+
+    #[test]
+    fn errors_of_the_kernel_become_statuses() {
+        assert!(Status::from(code::EINVAL) == Status::InvalidParameter);
+        assert!(Status::from(code::ENOMEM) == Status::InsufficientResources);
+        assert!(Status::from(code::ENODEV) == Status::DeviceRemoved);
+        assert!(Status::from(code::EADDRINUSE) == Status::SharingViolation);
+        assert!(Status::from(AllocError) == Status::InsufficientResources);
+    }
+
+    #[test]
+    fn to_the_rdma_core_no_room_is_a_lack_of_resources() {
+        // As statuses they are others: a buffer that is too small, and nothing at all.
+        assert!(Status::from(code::ENOSPC) == Status::InsufficientResources);
+        assert!(Status::from(code::EAGAIN) == Status::InsufficientResources);
+    }
+
+    #[test]
+    fn what_the_interface_has_no_word_for_is_internal() {
+        assert!(Status::from(code::EILSEQ) == Status::InternalError);
+        assert!(Status::from(code::ESRCH) == Status::InternalError);
+    }
+}

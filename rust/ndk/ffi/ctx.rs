@@ -32,6 +32,13 @@ impl MaySleep {
         token
     }
 
+    /// The token of a test, which has a thread of its own.
+    #[cfg(CONFIG_KUNIT = "y")]
+    pub(crate) fn of_test() -> Self {
+        // SAFETY: KUnit runs tests in threads, and they take no locks around this.
+        unsafe { Self::assume() }
+    }
+
     /// Lets a debug kernel check that the token tells the truth.
     #[inline]
     pub(crate) fn check(&self) {

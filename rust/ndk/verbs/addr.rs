@@ -237,3 +237,86 @@ impl fmt::Display for SocketAddr {
         }
     }
 }
+
+#[kernel::macros::kunit_tests(ndk_addr)]
+mod tests {
+    use super::*;
+
+    const V4: IpAddr = IpAddr::V4([10, 9, 0, 1]);
+    const GLOBAL: IpAddr = IpAddr::V6([0xfd, 9, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1]);
+    const LOCAL: IpAddr = IpAddr::V6([0xfe, 0x80, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1]);
+
+    /// What is read back of `addr` when a consumer says that it has `len` bytes.
+    fn read(addr: &SocketAddr, len: usize) -> Result<SocketAddr> {
+        let storage = addr.to_storage();
+        // SAFETY: No test says more than a `sockaddr_storage` has.
+        unsafe { SocketAddr::from_raw(ptr::from_ref(&storage).cast(), len) }
+    }
+
+    #[test]
+    fn addresses_are_written_and_read() {
+        for addr in [
+            SocketAddr::new(V4, 4791, 0),
+            SocketAddr::new(GLOBAL, 1, 0),
+            SocketAddr::new(LOCAL, 65535, 3),
+        ] {
+            assert!(read(&addr, addr.len()) == Ok(addr));
+            assert!(SocketAddr::from_storage(&addr.to_storage()) == Some(addr));
+        }
+        assert_eq!(SocketAddr::new(V4, 1, 0).len(), 16);
+        assert_eq!(SocketAddr::new(LOCAL, 1, 0).len(), 28);
+    }
+
+    #[test]
+    fn too_short_is_refused() {
+        let v4 = SocketAddr::new(V4, 7, 0);
+        assert!(read(&v4, 15) == Err(EINVAL));
+        assert!(read(&v4, 2) == Err(EINVAL));
+        assert!(read(&v4, 1) == Err(EINVAL));
+        assert!(read(&v4, 0) == Err(EINVAL));
+        assert!(read(&SocketAddr::new(GLOBAL, 7, 0), 23) == Err(EINVAL));
+    }
+
+    #[test]
+    fn an_old_ipv6_address_has_no_scope() {
+        let addr = SocketAddr::new(LOCAL, 7, 3);
+        assert!(read(&addr, 24) == Ok(SocketAddr::new(LOCAL, 7, 0)));
+    }
+
+    #[test]
+    fn null_and_other_families_are_refused() {
+        // SAFETY: A null pointer is allowed.
+        assert!(unsafe { SocketAddr::from_raw(ptr::null(), 16) } == Err(EINVAL));
+        // A `sockaddr_storage` of family 0, as before an address is known.
+        assert!(SocketAddr::from_storage(&ffi::sockaddr_storage::default()).is_none());
+    }
+
+    #[test]
+    fn a_scope_is_for_link_local_addresses() {
+        assert_eq!(SocketAddr::new(GLOBAL, 7, 3).scope(), 0);
+        assert_eq!(SocketAddr::new(LOCAL, 7, 3).scope(), 3);
+        assert!(SocketAddr::new(LOCAL, 7, 3) != SocketAddr::new(LOCAL, 7, 4));
+        assert!(SocketAddr::new(LOCAL, 7, 3).with_port(8) == SocketAddr::new(LOCAL, 8, 3));
+    }
+
+    #[test]
+    fn kinds_of_addresses() {
+        assert!(IpAddr::V4([224, 0, 0, 1]).is_multicast());
+        assert!(IpAddr::V4([255; 4]).is_multicast());
+        assert!(!V4.is_multicast());
+        assert!(IpAddr::V6([0xff; 16]).is_multicast());
+        assert!(!GLOBAL.is_multicast());
+        assert!(LOCAL.is_link_local());
+        assert!(!GLOBAL.is_link_local());
+        // Only IPv6 ones need a scope.
+        assert!(!IpAddr::V4([169, 254, 0, 1]).is_link_local());
+    }
+
+    #[test]
+    fn the_gid_of_an_ipv4_address_is_mapped() {
+        let gid = [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 10, 9, 0, 1];
+        assert_eq!(V4.to_gid(), gid);
+        // The IPv6 address that looks like it is another address all the same.
+        assert!(IpAddr::V6(gid) != V4);
+    }
+}

@@ -246,6 +246,27 @@ pub(crate) enum WcStatus {
 }
 
 impl Wc {
+    /// The completion that a device would make.
+    #[cfg(CONFIG_KUNIT = "y")]
+    pub(super) fn of_test(wr_id: u64, status: ffi::ib_wc_status, byte_len: u32) -> Self {
+        Self(ffi::ib_wc {
+            __bindgen_anon_1: ffi::ib_wc__bindgen_ty_1 { wr_id },
+            status,
+            byte_len,
+            ..ffi::ib_wc::default()
+        })
+    }
+
+    /// The same, of a message that invalidated a key.
+    #[cfg(CONFIG_KUNIT = "y")]
+    pub(super) fn invalidating(mut self, rkey: u32) -> Self {
+        self.0.wc_flags |= ffi::ib_wc_flags_IB_WC_WITH_INVALIDATE as c_int;
+        self.0.ex = ffi::ib_wc__bindgen_ty_2 {
+            invalidate_rkey: rkey,
+        };
+        self
+    }
+
     /// The number that was posted with the request.
     #[inline]
     pub(crate) fn wr_id(&self) -> u64 {

@@ -126,3 +126,95 @@ pub(crate) fn wait_for_readers(ctx: &MaySleep) {
     // SAFETY: Process context, outside of an RCU section, by the token.
     unsafe { ffi::ndk_helper_synchronize_rcu_expedited() };
 }
+
+#[kernel::macros::kunit_tests(ndk_handle)]
+mod tests {
+    use super::*;
+    use kernel::{
+        alloc::flags::GFP_KERNEL,
+        sync::atomic::Relaxed, //
+    };
+
+    /// Counts its end.
+    struct Content {
+        number: u32,
+        ended: Arc<Atomic<u32>>,
+    }
+
+    impl Drop for Content {
+        fn drop(&mut self) {
+            self.ended.add(1, Relaxed);
+        }
+    }
+
+    fn counter() -> Result<Arc<Atomic<u32>>> {
+        Ok(Arc::new(Atomic::new(0), GFP_KERNEL)?)
+    }
+
+    fn content(number: u32, ended: &Arc<Atomic<u32>>) -> Result<Arc<Content>> {
+        let ended = ended.clone();
+        Ok(Arc::new(Content { number, ended }, GFP_KERNEL)?)
+    }
+
+    fn seen(handle: &Handle<Content>) -> Result<u32> {
+        let guard = rcu::read_lock();
+        Ok(handle.access(&guard)?.number)
+    }
+
+    #[test]
+    fn an_empty_handle_has_nothing() -> Result {
+        let ctx = MaySleep::of_test();
+        let handle = Handle::<Content>::new();
+        assert!(seen(&handle) == Err(Status::DeviceRemoved));
+        assert!(handle.get(&ctx).err() == Some(Status::DeviceRemoved));
+        assert!(handle.take(&ctx).is_none());
+        Ok(())
+    }
+
+    #[test]
+    fn the_content_is_seen_until_it_is_taken() -> Result {
+        let ctx = MaySleep::of_test();
+        let ended = counter()?;
+        let handle = Handle::new();
+        assert!(handle.set(content(1, &ended)?).is_ok());
+        assert!(seen(&handle) == Ok(1));
+        let held = handle.get(&ctx)?;
+        let taken = handle.take(&ctx);
+        assert!(seen(&handle) == Err(Status::DeviceRemoved));
+        assert!(handle.take(&ctx).is_none());
+        // Both counts are good as long as they are held.
+        assert_eq!(taken.map_or(0, |content| content.number), 1);
+        assert_eq!(held.number, 1);
+        assert_eq!(ended.load(Relaxed), 0);
+        drop(held);
+        assert_eq!(ended.load(Relaxed), 1);
+        Ok(())
+    }
+
+    #[test]
+    fn a_second_content_comes_back() -> Result {
+        let ctx = MaySleep::of_test();
+        let ended = counter()?;
+        let handle = Handle::new();
+        assert!(handle.set(content(1, &ended)?).is_ok());
+        let back = handle.set(content(2, &ended)?);
+        assert_eq!(back.err().map_or(0, |content| content.number), 2);
+        assert_eq!(ended.load(Relaxed), 1);
+        assert!(seen(&handle) == Ok(1));
+        drop(handle.take(&ctx));
+        // An emptied handle can be filled again.
+        assert!(handle.set(content(3, &ended)?).is_ok());
+        assert!(seen(&handle) == Ok(3));
+        Ok(())
+    }
+
+    #[test]
+    fn the_content_goes_with_the_handle() -> Result {
+        let ended = counter()?;
+        let handle = Handle::new();
+        assert!(handle.set(content(1, &ended)?).is_ok());
+        drop(handle);
+        assert_eq!(ended.load(Relaxed), 1);
+        Ok(())
+    }
+}

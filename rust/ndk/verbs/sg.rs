@@ -44,6 +44,20 @@ impl List {
         (nents != 0).then_some(Self { first, nents })
     }
 
+    /// A list of entries with these offsets and lengths, over no memory. It is good while `entries` lives.
+    #[cfg(CONFIG_KUNIT = "y")]
+    pub(crate) fn of_test(entries: &mut [ffi::scatterlist], sizes: &[(u32, u32)]) -> Option<Self> {
+        let nents = entries.len().min(sizes.len());
+        // SAFETY: An array of at least that many entries.
+        unsafe { ffi::ndk_helper_sg_init_table(entries.as_mut_ptr(), i32::try_from(nents).ok()?) };
+        for (entry, (offset, length)) in entries.iter_mut().zip(sizes) {
+            entry.offset = *offset;
+            entry.length = *length;
+        }
+        // SAFETY: Just made; tests keep it long enough.
+        unsafe { Self::new(entries.as_mut_ptr(), u32::try_from(nents).ok()?) }
+    }
+
     /// Offset and length of each entry.
     pub(crate) fn iter(&self) -> impl Iterator<Item = (u32, u32)> + '_ {
         let mut next = self.first.as_ptr();

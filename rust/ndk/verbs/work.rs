@@ -369,3 +369,240 @@ impl FaultLine {
         }
     }
 }
+
+#[kernel::macros::kunit_tests(ndk_work)]
+mod tests {
+    use super::*;
+    use crate::ffi::{
+        ib_wc_status_IB_WC_LOC_LEN_ERR as TOO_LONG,
+        ib_wc_status_IB_WC_SUCCESS as SUCCESS,
+        ib_wc_status_IB_WC_WR_FLUSH_ERR as FLUSHED,
+        ndk_operation_type_NDK_OPERATION_RECEIVE as RECEIVE,
+        ndk_operation_type_NDK_OPERATION_RECEIVE_AND_INVALIDATE as RECEIVE_AND_INVALIDATE,
+        ndk_operation_type_NDK_OPERATION_SEND as SEND, //
+    };
+
+    const QP: usize = 0x77;
+
+    fn queue(depth: u32) -> Result<Arc<WorkQueue>> {
+        let line = Arc::pin_init(FaultLine::new(), GFP_KERNEL)?;
+        WorkQueue::new(depth, core::ptr::without_provenance_mut(QP), line)
+    }
+
+    /// Posts a request; gives its id, and whether the device is to signal it.
+    fn post(
+        queue: &WorkQueue,
+        operation: u32,
+        silent: bool,
+        context: usize,
+    ) -> Result<(u64, bool)> {
+        let reservation = queue.reserve(silent)?;
+        let context = core::ptr::without_provenance_mut(context);
+        let (id, _) = queue.fill(reservation.index, Tag::new(operation, silent), context);
+        queue.publish(&reservation);
+        Ok((id, reservation.signalled))
+    }
+
+    fn post_sentinel(queue: &WorkQueue) -> Result<u64> {
+        let reservation = queue.reserve_sentinel()?;
+        let (id, _) = queue.fill(reservation.index, Tag::sentinel(), core::ptr::null_mut());
+        queue.publish(&reservation);
+        Ok(id)
+    }
+
+    fn take(wc: &Wc) -> Option<Completed> {
+        // SAFETY: Tests keep their queues while they complete requests of them, and each is one thread.
+        unsafe { retire(wc) }
+    }
+
+    fn complete(id: u64, status: ffi::ib_wc_status) -> Option<Completed> {
+        take(&Wc::of_test(id, status, 0))
+    }
+
+    /// Context and result of what the consumer gets.
+    fn seen(completed: Option<Completed>) -> Option<(usize, Result)> {
+        completed.map(|completed| (completed.request_context, completed.result))
+    }
+
+    #[test]
+    fn a_completion_finds_its_request() -> Result {
+        let queue = queue(4)?;
+        let (first, _) = post(&queue, SEND, false, 1)?;
+        let (second, _) = post(&queue, SEND, false, 2)?;
+        assert_eq!(queue.in_flight(), 2);
+        let completed = complete(first, SUCCESS).ok_or(Status::InternalError)?;
+        assert!(completed.result == Ok(()));
+        assert_eq!(completed.qp_context, QP);
+        assert_eq!(completed.request_context, 1);
+        assert_eq!(completed.operation, SEND);
+        assert_eq!(completed.provider_error, 0);
+        let completed = complete(second, TOO_LONG).ok_or(Status::InternalError)?;
+        assert!(completed.result == Err(Status::DataOverrun));
+        assert_eq!(completed.request_context, 2);
+        assert_eq!(completed.provider_error, TOO_LONG);
+        assert_eq!(queue.in_flight(), 0);
+        Ok(())
+    }
+
+    #[test]
+    fn a_receive_tells_what_came() -> Result {
+        let queue = queue(4)?;
+        let (first, _) = post(&queue, RECEIVE, false, 1)?;
+        let (second, _) = post(&queue, RECEIVE, false, 2)?;
+        let (third, _) = post(&queue, RECEIVE, false, 3)?;
+        let completed = take(&Wc::of_test(first, SUCCESS, 100)).ok_or(Status::InternalError)?;
+        assert_eq!(
+            (completed.operation, completed.bytes, completed.token),
+            (RECEIVE, 100, 0)
+        );
+        let wc = Wc::of_test(second, SUCCESS, 8).invalidating(0x1234);
+        let completed = take(&wc).ok_or(Status::InternalError)?;
+        assert_eq!(
+            (completed.operation, completed.bytes, completed.token),
+            (RECEIVE_AND_INVALIDATE, 8, 0x1234)
+        );
+        // What does not fit is not what a sender did wrong.
+        assert!(seen(complete(third, TOO_LONG)) == Some((3, Err(Status::BufferOverflow))));
+        Ok(())
+    }
+
+    #[test]
+    fn silent_successes_are_swallowed() -> Result {
+        let queue = queue(8)?;
+        let (_, signalled) = post(&queue, SEND, true, 1)?;
+        assert!(!signalled);
+        // Every second one of a queue of eight.
+        let (second, signalled) = post(&queue, SEND, true, 2)?;
+        assert!(signalled);
+        assert_eq!(queue.in_flight(), 2);
+        assert!(complete(second, SUCCESS).is_none());
+        assert_eq!(queue.in_flight(), 0);
+        Ok(())
+    }
+
+    #[test]
+    fn a_completion_retires_silent_requests_before_it() -> Result {
+        let queue = queue(8)?;
+        post(&queue, SEND, true, 1)?;
+        let (loud, _) = post(&queue, SEND, false, 2)?;
+        assert!(seen(complete(loud, SUCCESS)) == Some((2, Ok(()))));
+        assert_eq!(queue.in_flight(), 0);
+        Ok(())
+    }
+
+    #[test]
+    fn silent_failures_are_reported() -> Result {
+        let queue = queue(8)?;
+        let (silent, _) = post(&queue, SEND, true, 1)?;
+        assert!(seen(complete(silent, FLUSHED)) == Some((1, Err(Status::Cancelled))));
+        Ok(())
+    }
+
+    #[test]
+    fn a_second_completion_of_a_request_is_stale() -> Result {
+        let queue = queue(4)?;
+        let (id, _) = post(&queue, SEND, false, 1)?;
+        assert!(complete(id, SUCCESS).is_some());
+        assert!(complete(id, SUCCESS).is_none());
+        Ok(())
+    }
+
+    #[test]
+    fn a_full_queue_takes_nothing_but_the_sentinel() -> Result {
+        let queue = queue(2)?;
+        post(&queue, SEND, false, 1)?;
+        let (last, _) = post(&queue, SEND, false, 2)?;
+        assert!(post(&queue, SEND, false, 3).err() == Some(Status::NoMoreEntries));
+        let sentinel = post_sentinel(&queue)?;
+        assert!(complete(last, SUCCESS).is_some());
+        assert_eq!(queue.in_flight(), 1);
+        assert!(complete(sentinel, FLUSHED).is_none());
+        assert_eq!(queue.in_flight(), 0);
+        Ok(())
+    }
+
+    #[test]
+    fn what_the_device_refuses_leaves_no_trace() -> Result {
+        let queue = queue(1)?;
+        let reservation = queue.reserve(false)?;
+        queue.fill(
+            reservation.index,
+            Tag::new(SEND, false),
+            core::ptr::null_mut(),
+        );
+        queue.publish(&reservation);
+        queue.retract(&reservation);
+        assert_eq!(queue.in_flight(), 0);
+        let (id, _) = post(&queue, SEND, false, 2)?;
+        assert!(seen(complete(id, SUCCESS)) == Some((2, Ok(()))));
+        Ok(())
+    }
+
+    #[test]
+    fn abandoned_requests_are_cancelled_in_order() -> Result {
+        let queue = queue(8)?;
+        let (done, _) = post(&queue, SEND, false, 1)?;
+        post(&queue, SEND, true, 2)?;
+        post(&queue, SEND, false, 3)?;
+        post_sentinel(&queue)?;
+        assert!(complete(done, SUCCESS).is_some());
+        let mut contexts = [0; 4];
+        let mut count = 0;
+        let mut all_cancelled = true;
+        queue.abandon(|completed| {
+            if let Some(slot) = contexts.get_mut(count) {
+                *slot = completed.request_context;
+            }
+            count += 1;
+            all_cancelled &= completed.result == Err(Status::Cancelled);
+        });
+        assert_eq!(contexts, [2, 3, 0, 0]);
+        assert_eq!(count, 2);
+        assert!(all_cancelled);
+        assert_eq!(queue.in_flight(), 0);
+        Ok(())
+    }
+
+    /// Counts what it hears.
+    struct Ear {
+        faults: Atomic<u32>,
+        messages: Atomic<u32>,
+    }
+
+    impl FaultSink for Ear {
+        fn connection_fault(self: Arc<Self>) {
+            self.faults.add(1, Relaxed);
+        }
+
+        fn message_before_establishment(self: Arc<Self>) {
+            self.messages.add(1, Relaxed);
+        }
+    }
+
+    #[test]
+    fn failures_are_faults_unless_we_flush() -> Result {
+        let queue = queue(8)?;
+        let ear = Ear {
+            faults: Atomic::new(0),
+            messages: Atomic::new(0),
+        };
+        let ear = Arc::new(ear, GFP_KERNEL)?;
+        queue.line.lead_to(Some(ear.clone()));
+        let (first, _) = post(&queue, SEND, false, 1)?;
+        let (second, _) = post(&queue, SEND, false, 2)?;
+        let (third, _) = post(&queue, SEND, false, 3)?;
+        complete(first, FLUSHED);
+        assert_eq!(ear.faults.load(Relaxed), 1);
+        queue.line.flush_is_ours();
+        complete(second, FLUSHED);
+        assert_eq!(ear.faults.load(Relaxed), 1);
+        complete(third, TOO_LONG);
+        assert_eq!(ear.faults.load(Relaxed), 2);
+        queue.line.message_came_first();
+        assert_eq!(ear.messages.load(Relaxed), 1);
+        queue.line.lead_to(None);
+        queue.line.broken();
+        assert_eq!(ear.faults.load(Relaxed), 2);
+        Ok(())
+    }
+}
