@@ -44,8 +44,8 @@ pub(super) struct Attempt {
 }
 
 impl CmEvents for Attempt {
-    fn event(this: ArcBorrow<'_, Self>, _id: &Locked<'_>, event: &CmEvent<'_>) {
-        let Some(report) = report_of(event) else {
+    fn event(this: ArcBorrow<'_, Self>, id: &Locked<'_>, event: &CmEvent<'_>) {
+        let Some(report) = report_of(id, event) else {
             return;
         };
         let mut inner = this.connector.inner.lock();
@@ -102,10 +102,15 @@ impl Inner {
 }
 
 /// What an event means to the machine.
-fn report_of(event: &CmEvent<'_>) -> Option<Report> {
+fn report_of(id: &Locked<'_>, event: &CmEvent<'_>) -> Option<Report> {
     Some(match event {
         CmEvent::AddrResolved => Report::AddressResolved,
         CmEvent::AddrError(error) => {
+            // NDKPI: a network without a route is unreachable. To rdma_cm it is a silent neighbour.
+            let error = match id.check_route() {
+                Err(no_route) if *error == code::ETIMEDOUT => no_route,
+                _ => *error,
+            };
             Report::AddressError(state::address_error(error.to_errno().saturating_neg()))
         }
         CmEvent::RouteResolved => Report::RouteResolved,

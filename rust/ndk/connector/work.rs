@@ -44,7 +44,9 @@ use crate::{
             CmId,
             ConnParam,
             Ops,
-            Reject, //
+            Reject,
+            RETRIES,
+            RNR_RETRIES, //
         },
         qp::{
             self,
@@ -83,9 +85,6 @@ const RESOLVE_MS: u32 = 5_000;
 
 /// RNR NAK timer: 0.64 ms. What the connection manager would set, 0, stands for 655 ms.
 const MIN_RNR_TIMER: u8 = 12;
-
-/// Retries, with and without an answer; after RNR NAKs the number stands for "for ever".
-const RETRIES: u8 = 7;
 
 /// A timer that runs.
 #[derive(Clone, Copy)]
@@ -437,7 +436,7 @@ impl Connector {
         qp.modify(ctx, &attr)?;
         let mut attr = id.init_qp_attr(QpState::Rts)?;
         attr.set_max_rd_atomic(limits.outbound);
-        attr.set_retries(RETRIES, RETRIES);
+        attr.set_retries(RETRIES, RNR_RETRIES);
         qp.modify(ctx, &attr)
     }
 }

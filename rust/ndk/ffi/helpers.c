@@ -6,6 +6,7 @@
 #include <linux/preempt.h>
 #include <linux/sched/mm.h>
 #include <net/addrconf.h>
+#include <net/ip_fib.h>
 #include <net/if_inet6.h>
 #include <net/net_namespace.h>
 #include <rdma/ib_cache.h>
@@ -218,6 +219,23 @@ struct rdma_cm_id *ndk_helper_rdma_create_id(struct net *net, rdma_cm_event_hand
 					     void *ctx)
 {
 	return rdma_create_id(net, handler, ctx, RDMA_PS_TCP, IB_QPT_RC);
+}
+
+int ndk_helper_rdma_id_route(const struct rdma_cm_id *id)
+{
+	const struct rdma_addr *addr = &id->route.addr;
+	const struct sockaddr_in *src = (const void *)&addr->src_addr;
+	const struct sockaddr_in *dst = (const void *)&addr->dst_addr;
+	struct flowi4 fl4 = {
+		.saddr = src->sin_addr.s_addr,
+		.daddr = dst->sin_addr.s_addr,
+		.flowi4_oif = addr->dev_addr.bound_dev_if,
+	};
+	struct fib_result res;
+
+	if (src->sin_family != AF_INET || dst->sin_family != AF_INET)
+		return 0;
+	return fib_lookup(addr->dev_addr.net, &fl4, &res, 0);
 }
 
 /* Network. */

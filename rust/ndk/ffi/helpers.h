@@ -59,6 +59,7 @@ void ndk_helper_sg_init_table(struct scatterlist *sg, int nents);
 /* Connection manager. */
 struct rdma_cm_id *ndk_helper_rdma_create_id(struct net *net, rdma_cm_event_handler handler,
 					     void *ctx);
+int ndk_helper_rdma_id_route(const struct rdma_cm_id *id);
 
 /* Network. */
 struct net *ndk_helper_dev_net_get(struct net_device *dev);

@@ -130,6 +130,14 @@ pub(crate) enum CmEvent<'a> {
     Other,
 }
 
+/// Retries without an answer, for both ends. One less than there can be: rxe takes 7 for "for ever",
+/// and then a peer that falls silent is never missed.
+pub(crate) const RETRIES: u8 = 6;
+
+/// Retries after an RNR NAK, for both ends: for ever. A consumer that is slow to post its receives
+/// does not lose the connection.
+pub(crate) const RNR_RETRIES: u8 = 7;
+
 /// Parameters of [`CmId::connect`] and [`Locked::accept`].
 #[derive(Clone, Copy)]
 pub(crate) struct ConnParam<'a> {
@@ -155,8 +163,8 @@ impl ConnParam<'_> {
             responder_resources: self.responder_resources,
             initiator_depth: self.initiator_depth,
             flow_control: 1,
-            retry_count: 7,
-            rnr_retry_count: 7,
+            retry_count: RETRIES,
+            rnr_retry_count: RNR_RETRIES,
             qp_num: self.qp_num,
             ..ffi::rdma_conn_param::default()
         })
@@ -205,6 +213,15 @@ impl Ops {
     pub(crate) fn peer_addr(&self) -> Option<SocketAddr> {
         // SAFETY: As above.
         SocketAddr::from_storage(unsafe { &(*self.as_raw()).route.addr.dst_addr })
+    }
+
+    /// Whether the routing table knows a way from the local address to the peer's. Any context.
+    ///
+    /// rdma_cm takes a peer without a route for one on the link, and waits for it in vain.
+    pub(crate) fn check_route(&self) -> Result {
+        // SAFETY: Valid by the type invariant; the addresses and the namespace are there from the
+        // start.
+        to_result(unsafe { ffi::ndk_helper_rdma_id_route(self.as_raw()) })
     }
 
     /// Whether the id is bound to this device.
