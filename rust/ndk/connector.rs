@@ -79,7 +79,7 @@ use crate::{
             CmId,
             ConnData, //
         },
-        work::FaultSink, //
+        fault::FaultSink, //
     },
 };
 use kernel::{

@@ -1,17 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Queue pairs: creation, posting, flush, and the way to their end.
-//!
-//! # Posting
-//!
-//! The consumer serializes posts to one queue, so a post takes no lock: it looks at the device's QP under RCU, takes a place
-//! in the [`WorkQueue`], and hands the request on. A post that fails gives the place back and leaves no trace.
-//!
-//! # End
-//!
-//! [`Qp::quiesce`] is the flush of a disconnect and of a close: no post gets in any more, the device's QP goes to the error
-//! state, a sentinel follows on each queue, and when both came out every request that was accepted has its completion in the
-//! CQ. If the consumer does not poll, the provider takes the completions out itself ([`Cq::collect`]).
+//! Queue pairs: their creation, and who uses them. Requests are in `qp/post.rs`, the way to the end in `qp/drain.rs`.
 
 use crate::{
     adapter::Port,
@@ -19,10 +8,6 @@ use crate::{
     cq::Cq,
     ctx::MaySleep,
     ffi,
-    mr::{
-        Mr,
-        Region, //
-    },
     object::{
         self,
         object,
@@ -31,16 +16,11 @@ use crate::{
         Object, //
     },
     pd::Pd,
-    queues,
     registry::{
         Lower,
         Rank, //
     },
     state::{
-        flags::{
-            self,
-            Op, //
-        },
         limits::check_limit,
         status::Status, //
     },
@@ -48,18 +28,15 @@ use crate::{
     sync::{
         new_irq_spinlock,
         sleep_work,
-        IrqSpinLock,
-        SleepItem, //
+        IrqSpinLock, //
     },
     verbs::{
-        handle::{
-            self,
-            Handle, //
+        fault::{
+            FaultLine,
+            FaultSink, //
         },
-        inline::{
-            Inline,
-            Scratch, //
-        },
+        handle::Handle,
+        inline::Inline,
         qp::{
             self,
             Access,
@@ -67,20 +44,9 @@ use crate::{
             QpEvent,
             QpEvents, //
         },
-        work::{
-            FaultLine,
-            FaultSink,
-            Tag,
-            WorkQueue, //
-        },
-        wr::{
-            RecvWr,
-            SendWr,
-            Sge, //
-        },
+        work::WorkQueue, //
     }, //
 };
-use core::ffi::c_void;
 use kernel::{
     prelude::*,
     sync::{
@@ -90,16 +56,9 @@ use kernel::{
             Full, //
         },
         new_mutex,
-        rcu,
         Arc,
         ArcBorrow,
         Mutex, //
-    },
-    time::{
-        delay::fsleep,
-        Delta,
-        Instant,
-        Monotonic, //
     },
     workqueue::{
         new_work,
@@ -107,25 +66,21 @@ use kernel::{
     },
 };
 
+mod drain;
+mod post;
+
+pub(crate) use self::drain::flush;
+
 /// Work item that flushes.
 const FLUSH: u64 = 2;
 
 /// Work item that takes silent completions out.
 const RECLAIM: u64 = 3;
 
-/// How long a consumer that polls gets to take flushed completions out before the provider does.
-const CONSUMER_DRAINS: Delta = Delta::from_millis(2);
-
-/// How long the device may take to flush a QP before the QP is destroyed as it is.
-const DEVICE_DRAINS: Delta = Delta::from_secs(5);
-
-/// Pause between two looks while a QP drains.
-const PAUSE: Delta = Delta::from_micros(100);
-
 /// What the consumer wants of a QP.
 pub(crate) struct Config {
     /// Comes back in each result.
-    pub(crate) context: *mut c_void,
+    pub(crate) context: usize,
     /// Receives outstanding.
     pub(crate) receive_depth: u32,
     /// Initiator requests outstanding.
@@ -137,9 +92,6 @@ pub(crate) struct Config {
     /// Bytes of inline data.
     pub(crate) inline_size: u32,
 }
-
-// SAFETY: The context is the consumer's; here it is only carried.
-unsafe impl Send for Config {}
 
 /// Remote memory.
 #[derive(Clone, Copy)]
@@ -423,348 +375,6 @@ impl Qp {
     pub(crate) fn set_disconnected(&self) {
         self.gate.xchg(Gate::Nothing as u32, Full);
     }
-
-    /// Whether the device is there and initiator requests are let in.
-    #[inline]
-    fn ready<'a>(&'a self, guard: &'a rcu::Guard) -> Result<&'a qp::Qp> {
-        let lower = self.lower.access(guard)?;
-        // NDKPI: initiator requests need a connection.
-        if self.gate() == Gate::All as u32 {
-            Ok(lower)
-        } else {
-            Err(Status::ConnectionInvalid)
-        }
-    }
-
-    /// Checks number and bytes of the pieces of a request.
-    #[inline]
-    fn check_size(&self, sgl: &[Sge], max_sge: usize) -> Result {
-        if sgl.len() > max_sge || total(sgl) > self.max_transfer {
-            return Err(Status::DataOverrun);
-        }
-        Ok(())
-    }
-
-    /// Posts one request to the initiator queue; `build` makes it from its work request id and its place in the queue.
-    #[inline]
-    fn post<'a>(
-        self: ArcBorrow<'_, Self>,
-        lower: &qp::Qp,
-        context: *mut c_void,
-        operation: u32,
-        flags: u32,
-        build: impl FnOnce(u64, usize) -> Result<SendWr<'a>>,
-    ) -> Result {
-        let silent = flags & flags::SILENT_SUCCESS != 0;
-        let reservation = match self.send.reserve(silent) {
-            Ok(reservation) => reservation,
-            Err(status) => {
-                // What fills the queue may be silent requests that are long done, which nobody else would take out.
-                if !self.initiator_cq.object().collect_if_diverted() {
-                    self.reclaim();
-                    return Err(status);
-                }
-                self.send.reserve(silent)?
-            }
-        };
-        let tag = Tag::new(operation, silent);
-        let (wr_id, place) = self.send.fill(reservation.index, tag, context);
-        let mut request = build(wr_id, place)?;
-        if reservation.signalled {
-            request = request.signaled();
-        }
-        if flags & flags::READ_FENCE != 0 {
-            request = request.fenced();
-        }
-        if flags & flags::SEND_AND_SOLICIT_EVENT != 0 {
-            request = request.solicited();
-        }
-        self.send.publish(&reservation);
-        // NDKPI: a deferred request may be started at once.
-        if let Err(error) = lower.post_send(request) {
-            self.send.retract(&reservation);
-            return Err(refused(error));
-        }
-        if silent && reservation.signalled && self.send.is_crowded() {
-            self.reclaim();
-        }
-        Ok(())
-    }
-
-    /// Posts a send or write whose data may be inline.
-    #[inline]
-    fn post_data(
-        self: ArcBorrow<'_, Self>,
-        context: *mut c_void,
-        operation: u32,
-        sgl: &[ffi::ndk_sge],
-        flags: u32,
-        build: impl for<'a> FnOnce(u64, &'a [Sge]) -> SendWr<'a>,
-    ) -> Result {
-        let sgl = Sge::from_ndk(sgl);
-        let guard = rcu::read_lock();
-        let lower = self.ready(&guard)?;
-        if flags & flags::INLINE == 0 {
-            self.check_size(sgl, self.max_initiator_sge)?;
-            return self.post(lower, context, operation, flags, |wr_id, _| {
-                Ok(build(wr_id, sgl))
-            });
-        }
-        // NDKPI: with inline data the number of pieces is free, their sum is not.
-        if total(sgl) > self.inline_size {
-            return Err(Status::DataOverrun);
-        }
-        let mut scratch = Scratch::new();
-        self.post(lower, context, operation, flags, |wr_id, place| {
-            // SAFETY: With this flag the consumer gives kernel addresses that can be read during the call. They have at most
-            // `inline_size` bytes, and the place was just reserved by the one who posts.
-            Ok(unsafe {
-                self.inline
-                    .build(sgl, place, &mut scratch, |sgl| build(wr_id, sgl))
-            }?)
-        })
-    }
-
-    /// Sends a message, or one that invalidates a token of the peer. Any context.
-    pub(crate) fn send(
-        self: ArcBorrow<'_, Self>,
-        context: *mut c_void,
-        sgl: &[ffi::ndk_sge],
-        flags: u32,
-        invalidate: Option<u32>,
-    ) -> Result {
-        // NDKPI: to its sender, a send that invalidates is a send.
-        let operation = ffi::ndk_operation_type_NDK_OPERATION_SEND;
-        match invalidate {
-            None => {
-                Op::Send.check(flags)?;
-                self.post_data(context, operation, sgl, flags, |wr_id, sgl| {
-                    SendWr::send(wr_id, sgl)
-                })
-            }
-            Some(token) => {
-                Op::SendAndInvalidate.check(flags)?;
-                self.post_data(context, operation, sgl, flags, |wr_id, sgl| {
-                    SendWr::send_inv(wr_id, sgl, token)
-                })
-            }
-        }
-    }
-
-    /// Writes to the peer's memory. Any context.
-    pub(crate) fn write(
-        self: ArcBorrow<'_, Self>,
-        context: *mut c_void,
-        sgl: &[ffi::ndk_sge],
-        remote: Remote,
-        flags: u32,
-    ) -> Result {
-        Op::Write.check(flags)?;
-        let operation = ffi::ndk_operation_type_NDK_OPERATION_WRITE;
-        self.post_data(context, operation, sgl, flags, |wr_id, sgl| {
-            SendWr::write(wr_id, sgl, remote.address, remote.token)
-        })
-    }
-
-    /// Reads the peer's memory. Any context.
-    pub(crate) fn read(
-        self: ArcBorrow<'_, Self>,
-        context: *mut c_void,
-        sgl: &[ffi::ndk_sge],
-        remote: Remote,
-        flags: u32,
-    ) -> Result {
-        Op::Read.check(flags)?;
-        let flags = flags::read_flags(flags, self.read_invalidates);
-        let sgl = Sge::from_ndk(sgl);
-        let guard = rcu::read_lock();
-        let lower = self.ready(&guard)?;
-        self.check_size(sgl, self.max_read_sge)?;
-        let operation = ffi::ndk_operation_type_NDK_OPERATION_READ;
-        self.post(lower, context, operation, flags, |wr_id, _| {
-            // NDKPI: with local invalidation, success ends the token of the first piece.
-            let first = sgl
-                .first()
-                .filter(|_| flags & flags::RDMA_READ_LOCAL_INVALIDATE != 0);
-            Ok(match first {
-                Some(first) => {
-                    SendWr::read_inv(wr_id, sgl, remote.address, remote.token, first.lkey())
-                }
-                None => SendWr::read(wr_id, sgl, remote.address, remote.token),
-            })
-        })
-    }
-
-    /// Registers the pages of a LAM. Any context.
-    pub(crate) fn fast_register(
-        self: ArcBorrow<'_, Self>,
-        context: *mut c_void,
-        mr: &Mr,
-        region: Region<'_>,
-        flags: u32,
-    ) -> Result {
-        Op::FastRegister.check(flags)?;
-        let guard = rcu::read_lock();
-        let lower = self.ready(&guard)?;
-        if !mr.is_of(self.pd.object()) {
-            return Err(Status::InvalidParameter);
-        }
-        let operation = ffi::ndk_operation_type_NDK_OPERATION_FAST_REGISTER;
-        mr.fast_register(&region, flags, &guard, |mr, access| {
-            self.post(lower, context, operation, flags, |wr_id, _| {
-                Ok(SendWr::reg_mr(wr_id, mr, mr.rkey(), access))
-            })
-        })
-    }
-
-    /// Ends a fast registration. Any context.
-    pub(crate) fn invalidate(
-        self: ArcBorrow<'_, Self>,
-        context: *mut c_void,
-        mr: &Mr,
-        flags: u32,
-    ) -> Result {
-        Op::Invalidate.check(flags)?;
-        let guard = rcu::read_lock();
-        let lower = self.ready(&guard)?;
-        if !mr.is_of(self.pd.object()) {
-            return Err(Status::InvalidParameter);
-        }
-        let operation = ffi::ndk_operation_type_NDK_OPERATION_INVALIDATE;
-        mr.invalidate(&guard, |token| {
-            self.post(lower, context, operation, flags, |wr_id, _| {
-                Ok(SendWr::local_inv(wr_id, token))
-            })
-        })
-    }
-
-    /// Posts a receive. Any context.
-    pub(crate) fn receive(&self, context: *mut c_void, sgl: &[ffi::ndk_sge]) -> Result {
-        let sgl = Sge::from_ndk(sgl);
-        let guard = rcu::read_lock();
-        let lower = self.lower.access(&guard)?;
-        // NDKPI: a receive needs no connection, but one that was disconnected takes none any more.
-        if self.gate() == Gate::Nothing as u32 {
-            return Err(Status::ConnectionInvalid);
-        }
-        self.check_size(sgl, self.max_receive_sge)?;
-        let reservation = self.receive.reserve(false)?;
-        let tag = Tag::new(ffi::ndk_operation_type_NDK_OPERATION_RECEIVE, false);
-        let (wr_id, _) = self.receive.fill(reservation.index, tag, context);
-        self.receive.publish(&reservation);
-        if let Err(error) = lower.post_recv(RecvWr::new(wr_id, sgl)) {
-            self.receive.retract(&reservation);
-            return Err(refused(error));
-        }
-        Ok(())
-    }
-
-    #[cold]
-    fn reclaim(self: ArcBorrow<'_, Self>) {
-        queues::sleep().enqueue::<Qp, RECLAIM>(self.into());
-    }
-
-    /// Whether every request has its completion in the hands of the consumer or in the stash.
-    fn is_drained(&self) -> bool {
-        self.send.in_flight() == 0 && self.receive.in_flight() == 0
-    }
-
-    /// Ends all posting and waits until the device has stopped with the QP: every accepted request then has its completion
-    /// where the consumer will find it. Sleeps; may be called several times.
-    pub(crate) fn quiesce(&self, ctx: &MaySleep) {
-        let Ok(lower) = self.lower.get(ctx) else {
-            return;
-        };
-        let mut quiet = self.quiet.lock();
-        if *quiet {
-            return;
-        }
-        *quiet = true;
-        self.set_disconnected();
-        self.line.flush_is_ours();
-        let _ = lower.to_err(ctx);
-        // After this nobody is inside of a post, and the queues are ours.
-        handle::wait_for_readers(ctx);
-        if self.is_drained() {
-            return;
-        }
-        self.post_sentinels(&lower);
-        let begin = Instant::<Monotonic>::now();
-        while !self.is_drained() {
-            let waited = begin.elapsed();
-            if waited > DEVICE_DRAINS {
-                break;
-            }
-            if waited > CONSUMER_DRAINS {
-                self.collect(ctx);
-            }
-            fsleep(PAUSE);
-        }
-    }
-
-    /// Posts the last request of each queue. One that the device refuses is done without: the others are still flushed.
-    fn post_sentinels(&self, lower: &qp::Qp) {
-        if let Ok(reservation) = self.send.reserve_sentinel() {
-            let (wr_id, _) =
-                self.send
-                    .fill(reservation.index, Tag::sentinel(), core::ptr::null_mut());
-            self.send.publish(&reservation);
-            if lower
-                .post_send(SendWr::send(wr_id, &[]).signaled())
-                .is_err()
-            {
-                self.send.retract(&reservation);
-            }
-        }
-        if let Ok(reservation) = self.receive.reserve_sentinel() {
-            let (wr_id, _) =
-                self.receive
-                    .fill(reservation.index, Tag::sentinel(), core::ptr::null_mut());
-            self.receive.publish(&reservation);
-            if lower.post_recv(RecvWr::new(wr_id, &[])).is_err() {
-                self.receive.retract(&reservation);
-            }
-        }
-    }
-
-    fn collect(&self, ctx: &MaySleep) {
-        self.initiator_cq.object().collect(ctx);
-        if !Arc::ptr_eq(self.initiator_cq.object(), self.receive_cq.object()) {
-            self.receive_cq.object().collect(ctx);
-        }
-    }
-
-    /// Drains and destroys the device's QP. What the device did not complete is reported as cancelled.
-    fn destroy_lower(&self, ctx: &MaySleep) {
-        self.quiesce(ctx);
-        drop(self.lower.take(ctx));
-        if !self.is_drained() {
-            self.collect(ctx);
-            self.initiator_cq.object().abandon(&self.send, ctx);
-            self.receive_cq.object().abandon(&self.receive, ctx);
-        }
-    }
-}
-
-/// Cancels everything that is outstanding on a QP. Any context.
-pub(crate) fn flush(qp: &Arc<Qp>) {
-    qp.line.flush_is_ours();
-    queues::sleep().enqueue::<Qp, FLUSH>(qp.clone());
-}
-
-impl SleepItem<FLUSH> for Qp {
-    fn run(this: Arc<Self>, ctx: &MaySleep) {
-        if let Ok(lower) = this.lower.get(ctx) {
-            let _ = lower.to_err(ctx);
-        }
-    }
-}
-
-impl SleepItem<RECLAIM> for Qp {
-    fn run(this: Arc<Self>, ctx: &MaySleep) {
-        // The consumer seems not to poll. As long as that is so, posts may take silent requests out themselves.
-        this.initiator_cq.object().collect_and_stay(ctx);
-    }
 }
 
 /// The right of a connector to use a QP, which stays open meanwhile.
@@ -808,28 +418,5 @@ impl Drop for Claim {
         if *usage == Use::Claimed {
             *usage = Use::Free;
         }
-    }
-}
-
-/// Bytes of all pieces.
-#[inline]
-fn total(sgl: &[Sge]) -> u64 {
-    // A slice has less than 2^60 elements of 16 bytes, each of less than 2^32 bytes; what counts is far below.
-    sgl.iter().fold(0u64, |sum, piece| {
-        sum.saturating_add(u64::from(piece.length()))
-    })
-}
-
-/// Why the device refused a request that passed our own checks.
-#[cold]
-fn refused(error: Error) -> Status {
-    if error == ENOMEM {
-        // The device's queue is full, or has not seen yet that it is not.
-        Status::NoMoreEntries
-    } else if error == EINVAL {
-        // The QP left the state in which it takes requests.
-        Status::ConnectionInvalid
-    } else {
-        error.into()
     }
 }

@@ -20,7 +20,7 @@ use crate::{
             CmEvents,
             Locked, //
         },
-        work::FaultSink, //
+        fault::FaultSink, //
     },
 };
 use kernel::{

@@ -19,11 +19,18 @@ use crate::{
         arm::ArmType,
         status::Status, //
     },
-    status, //
+    status,
+    verbs::{
+        poll::Sink,
+        work::Completed, //
+    }, //
 };
-use core::ffi::{
-    c_int,
-    c_void, //
+use core::{
+    ffi::{
+        c_int,
+        c_void, //
+    },
+    ptr, //
 };
 
 unsafe extern "C" fn resize_cq(
@@ -46,13 +53,95 @@ unsafe extern "C" fn arm_cq(cq: *mut ndk_cq, kind: u32) {
     unsafe { open::<Cq>(cq) }.arm(kind);
 }
 
+/// The two forms in which a consumer takes results.
+trait Record {
+    /// The C structure for a completion.
+    fn new(completed: &Completed) -> Self;
+}
+
+impl Record for ffi::ndk_result {
+    #[inline]
+    fn new(completed: &Completed) -> Self {
+        Self {
+            status: status::of(completed.result),
+            bytes_transferred: completed.bytes,
+            qp_context: ptr::with_exposed_provenance_mut(completed.qp_context),
+            request_context: ptr::with_exposed_provenance_mut(completed.request_context),
+        }
+    }
+}
+
+impl Record for ffi::ndk_result_ex {
+    #[inline]
+    fn new(completed: &Completed) -> Self {
+        Self {
+            status: status::of(completed.result),
+            bytes_transferred: completed.bytes,
+            qp_context: ptr::with_exposed_provenance_mut(completed.qp_context),
+            request_context: ptr::with_exposed_provenance_mut(completed.request_context),
+            type_: completed.operation,
+            provider_error_code: completed.provider_error,
+            type_specific: u64::from(completed.token),
+        }
+    }
+}
+
+/// The consumer's array of results.
+///
+/// # Invariants
+///
+/// `next` is writable for `room - taken` elements.
+struct Results<R> {
+    next: *mut R,
+    room: u32,
+    taken: u32,
+}
+
+impl<R: Record> Sink for Results<R> {
+    #[inline]
+    fn left(&self) -> u32 {
+        self.room - self.taken
+    }
+
+    #[inline]
+    fn put(&mut self, completed: &Completed) {
+        if self.taken == self.room {
+            return;
+        }
+        // SAFETY: By the type invariant there is room for one more.
+        unsafe {
+            self.next.write(R::new(completed));
+            self.next = self.next.add(1);
+        }
+        self.taken += 1;
+    }
+}
+
+/// Both forms of get_cq_results.
+///
+/// # Safety
+///
+/// As the module documentation says.
+#[inline]
+unsafe fn get_results<R: Record>(cq: *mut ndk_cq, results: *mut R, count: u32) -> u32 {
+    // INVARIANT: The consumer gives an array of that size.
+    let mut results = Results {
+        next: results,
+        room: count,
+        taken: 0,
+    };
+    // SAFETY: By the requirements of this function. The consumer serializes polls of one CQ.
+    unsafe { open::<Cq>(cq).poller().poll(&mut results) };
+    results.taken
+}
+
 unsafe extern "C" fn get_cq_results(
     cq: *mut ndk_cq,
     results: *mut ffi::ndk_result,
     count: u32,
 ) -> u32 {
-    // SAFETY: The consumer's, as the module documentation says; `results` has room for `count`.
-    unsafe { open::<Cq>(cq).poll(results, count) }
+    // SAFETY: The consumer's, as the module documentation says.
+    unsafe { get_results(cq, results, count) }
 }
 
 unsafe extern "C" fn get_cq_results_ex(
@@ -60,8 +149,8 @@ unsafe extern "C" fn get_cq_results_ex(
     results: *mut ffi::ndk_result_ex,
     count: u32,
 ) -> u32 {
-    // SAFETY: The consumer's, as the module documentation says; `results` has room for `count`.
-    unsafe { open::<Cq>(cq).poll(results, count) }
+    // SAFETY: The consumer's, as the module documentation says.
+    unsafe { get_results(cq, results, count) }
 }
 
 unsafe extern "C" fn control_cq_interrupt_moderation(

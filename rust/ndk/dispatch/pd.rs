@@ -89,7 +89,7 @@ unsafe extern "C" fn create_qp(
         return status::to_errno(Status::InvalidParameter);
     }
     let config = qp::Config {
-        context: qp_context,
+        context: qp_context.expose_provenance(),
         receive_depth,
         initiator_depth,
         max_receive_sge,

@@ -26,13 +26,33 @@ use crate::{
         self,
         Qp, //
     },
-    state::status::Status,
-    status, //
+    state::{
+        flags,
+        status::Status, //
+    },
+    status::{
+        self,
+        Result, //
+    },
+    verbs::inline::Pieces, //
 };
 use core::ffi::{
     c_int,
     c_void, //
 };
+
+/// The pieces of a send or write.
+///
+/// # Safety
+///
+/// `sgl` is readable for `nr_sge` elements during `'a` where it is not null. With `NDK_OP_FLAG_INLINE`, the same holds for the
+/// kernel memory that they name.
+#[inline]
+unsafe fn pieces_of<'a>(sgl: *const ffi::ndk_sge, nr_sge: u32, flags: u32) -> Result<Pieces<'a>> {
+    let inline = flags & flags::INLINE != 0;
+    // SAFETY: By this function's requirements.
+    unsafe { slice_of(sgl, nr_sge).map(|sgl| Pieces::new(sgl, inline)) }
+}
 
 unsafe extern "C" fn flush(qp: *mut ndk_qp) {
     // SAFETY: The consumer's, as the module documentation says.
@@ -47,8 +67,8 @@ unsafe extern "C" fn send(
     flags: u32,
 ) -> c_int {
     // SAFETY: The consumer's, as the module documentation says.
-    let (qp, sgl) = unsafe { (open::<Qp>(qp), slice_of(sgl, nr_sge)) };
-    status::of(sgl.and_then(|sgl| qp.send(context, sgl, flags, None)))
+    let (qp, pieces) = unsafe { (open::<Qp>(qp), pieces_of(sgl, nr_sge, flags)) };
+    status::of(pieces.and_then(|pieces| qp.send(context, pieces, flags, None)))
 }
 
 unsafe extern "C" fn receive(
@@ -151,12 +171,12 @@ unsafe extern "C" fn write(
     flags: u32,
 ) -> c_int {
     // SAFETY: The consumer's, as the module documentation says.
-    let (qp, sgl) = unsafe { (open::<Qp>(qp), slice_of(sgl, nr_sge)) };
+    let (qp, pieces) = unsafe { (open::<Qp>(qp), pieces_of(sgl, nr_sge, flags)) };
     let remote = qp::Remote {
         address: remote_address,
         token: remote_token,
     };
-    status::of(sgl.and_then(|sgl| qp.write(context, sgl, remote, flags)))
+    status::of(pieces.and_then(|pieces| qp.write(context, pieces, remote, flags)))
 }
 
 unsafe extern "C" fn send_and_invalidate(
@@ -168,8 +188,8 @@ unsafe extern "C" fn send_and_invalidate(
     remote_token: u32,
 ) -> c_int {
     // SAFETY: The consumer's, as the module documentation says.
-    let (qp, sgl) = unsafe { (open::<Qp>(qp), slice_of(sgl, nr_sge)) };
-    status::of(sgl.and_then(|sgl| qp.send(context, sgl, flags, Some(remote_token))))
+    let (qp, pieces) = unsafe { (open::<Qp>(qp), pieces_of(sgl, nr_sge, flags)) };
+    status::of(pieces.and_then(|pieces| qp.send(context, pieces, flags, Some(remote_token))))
 }
 
 /// Functions of a QP.

@@ -22,13 +22,12 @@ use crate::{
         status::Status, //
     },
     status::Result,
-    sync::{
-        new_irq_spinlock,
-        IrqSpinLock, //
-    },
-    verbs::cq::{
-        Wc,
-        WcStatus, //
+    verbs::{
+        cq::{
+            Wc,
+            WcStatus, //
+        },
+        fault::FaultLine, //
     },
 };
 use core::ffi::c_void;
@@ -43,16 +42,6 @@ use kernel::{
         UniqueArc, //
     },
 };
-
-/// Who wants to know that a completion shows the connection broken.
-pub(crate) trait FaultSink: Send + Sync {
-    /// The connection broke. Any context; records and kicks only.
-    fn connection_fault(self: Arc<Self>);
-
-    /// The peer's first message overtook its word that the connection stands. Any context; records
-    /// and kicks only.
-    fn message_before_establishment(self: Arc<Self>);
-}
 
 /// What a posted request is, as far as its completion must know.
 #[derive(Clone, Copy)]
@@ -98,6 +87,17 @@ struct Slot {
     tag: Atomic<u32>,
 }
 
+/// A place in a queue that was reserved for a request: no request at it is outstanding, and no other one is being posted there.
+pub(crate) struct Place(usize);
+
+impl Place {
+    /// Its number, from 0.
+    #[inline]
+    pub(crate) fn number(&self) -> usize {
+        self.0
+    }
+}
+
 /// One of the two queues of a QP.
 ///
 /// # Invariants
@@ -119,11 +119,7 @@ unsafe impl Sync for WorkQueue {}
 
 impl WorkQueue {
     /// A queue for `depth` requests of the consumer and one sentinel. Sleeps.
-    pub(crate) fn new(
-        depth: u32,
-        qp_context: *mut c_void,
-        line: Arc<FaultLine>,
-    ) -> Result<Arc<Self>> {
+    pub(crate) fn new(depth: u32, qp_context: usize, line: Arc<FaultLine>) -> Result<Arc<Self>> {
         let ring = Ring::new(depth, 1)?;
         let count = ring.slots();
         let mut this = UniqueArc::new(
@@ -131,7 +127,7 @@ impl WorkQueue {
                 ring,
                 slots: KVVec::with_capacity(count as usize, GFP_KERNEL)?,
                 depth,
-                qp_context: qp_context.expose_provenance(),
+                qp_context,
                 line,
             },
             GFP_KERNEL,
@@ -167,18 +163,23 @@ impl WorkQueue {
         self.ring.reserve_sentinel()
     }
 
-    /// Writes down the request at `index`, and returns its work request id and its place in the queue.
+    /// Writes down the request of a reservation, and returns its work request id and its place in the queue.
     #[inline]
-    pub(crate) fn fill(&self, index: u32, tag: Tag, context: *mut c_void) -> (u64, usize) {
-        let place = (index & self.ring.mask()) as usize;
+    pub(crate) fn fill(
+        &self,
+        reservation: &Reservation,
+        tag: Tag,
+        context: *mut c_void,
+    ) -> (u64, Place) {
+        let place = (reservation.index & self.ring.mask()) as usize;
         // In bounds by the type invariant: the mask is the number of slots less one.
         let Some(slot) = self.slots.get(place) else {
-            return (0, place);
+            return (0, Place(place));
         };
         slot.context.store(context.expose_provenance(), Relaxed);
-        slot.index.store(index, Relaxed);
+        slot.index.store(reservation.index, Relaxed);
         slot.tag.store(tag.0, Relaxed);
-        ((&raw const *slot).expose_provenance() as u64, place)
+        ((&raw const *slot).expose_provenance() as u64, Place(place))
     }
 
     /// Makes what was filled visible to the poller; before the device gets it.
@@ -314,62 +315,6 @@ fn failure(status: WcStatus, receive: bool) -> Status {
     }
 }
 
-/// The way from a failed completion to the connector of the QP.
-#[pin_data]
-pub(crate) struct FaultLine {
-    #[pin]
-    sink: IrqSpinLock<Option<Arc<dyn FaultSink>>>,
-    /// The consumer or the provider flushes the QP itself: its flushed requests say nothing of the
-    /// peer.
-    flushed: Atomic<u32>,
-}
-
-impl FaultLine {
-    /// A line that leads nowhere yet.
-    pub(crate) fn new() -> impl PinInit<Self> {
-        pin_init!(Self {
-            sink <- new_irq_spinlock!(None),
-            flushed: Atomic::new(0),
-        })
-    }
-
-    /// Connects the line, or cuts it.
-    pub(crate) fn lead_to(&self, sink: Option<Arc<dyn FaultSink>>) {
-        let old = core::mem::replace(&mut *self.sink.lock(), sink);
-        // Dropped outside of the lock.
-        drop(old);
-    }
-
-    /// From here on flushed requests are our own doing.
-    pub(crate) fn flush_is_ours(&self) {
-        self.flushed.store(1, Relaxed);
-    }
-
-    #[cold]
-    fn failed(&self, status: WcStatus) {
-        if status == WcStatus::Flushed && self.flushed.load(Relaxed) != 0 {
-            return;
-        }
-        self.broken();
-    }
-
-    /// The connection is broken, by whatever was seen. Any context.
-    pub(crate) fn broken(&self) {
-        let sink = self.sink.lock().clone();
-        if let Some(sink) = sink {
-            sink.connection_fault();
-        }
-    }
-
-    /// A message came before the connection was established. Any context.
-    pub(crate) fn message_came_first(&self) {
-        let sink = self.sink.lock().clone();
-        if let Some(sink) = sink {
-            sink.message_before_establishment();
-        }
-    }
-}
-
 #[kernel::macros::kunit_tests(ndk_work)]
 mod tests {
     use super::*;
@@ -386,7 +331,7 @@ mod tests {
 
     fn queue(depth: u32) -> Result<Arc<WorkQueue>> {
         let line = Arc::pin_init(FaultLine::new(), GFP_KERNEL)?;
-        WorkQueue::new(depth, core::ptr::without_provenance_mut(QP), line)
+        WorkQueue::new(depth, QP, line)
     }
 
     /// Posts a request; gives its id, and whether the device is to signal it.
@@ -398,14 +343,14 @@ mod tests {
     ) -> Result<(u64, bool)> {
         let reservation = queue.reserve(silent)?;
         let context = core::ptr::without_provenance_mut(context);
-        let (id, _) = queue.fill(reservation.index, Tag::new(operation, silent), context);
+        let (id, _) = queue.fill(&reservation, Tag::new(operation, silent), context);
         queue.publish(&reservation);
         Ok((id, reservation.signalled))
     }
 
     fn post_sentinel(queue: &WorkQueue) -> Result<u64> {
         let reservation = queue.reserve_sentinel()?;
-        let (id, _) = queue.fill(reservation.index, Tag::sentinel(), core::ptr::null_mut());
+        let (id, _) = queue.fill(&reservation, Tag::sentinel(), core::ptr::null_mut());
         queue.publish(&reservation);
         Ok(id)
     }
@@ -525,11 +470,7 @@ mod tests {
     fn what_the_device_refuses_leaves_no_trace() -> Result {
         let queue = queue(1)?;
         let reservation = queue.reserve(false)?;
-        queue.fill(
-            reservation.index,
-            Tag::new(SEND, false),
-            core::ptr::null_mut(),
-        );
+        queue.fill(&reservation, Tag::new(SEND, false), core::ptr::null_mut());
         queue.publish(&reservation);
         queue.retract(&reservation);
         assert_eq!(queue.in_flight(), 0);
@@ -560,49 +501,6 @@ mod tests {
         assert_eq!(count, 2);
         assert!(all_cancelled);
         assert_eq!(queue.in_flight(), 0);
-        Ok(())
-    }
-
-    /// Counts what it hears.
-    struct Ear {
-        faults: Atomic<u32>,
-        messages: Atomic<u32>,
-    }
-
-    impl FaultSink for Ear {
-        fn connection_fault(self: Arc<Self>) {
-            self.faults.add(1, Relaxed);
-        }
-
-        fn message_before_establishment(self: Arc<Self>) {
-            self.messages.add(1, Relaxed);
-        }
-    }
-
-    #[test]
-    fn failures_are_faults_unless_we_flush() -> Result {
-        let queue = queue(8)?;
-        let ear = Ear {
-            faults: Atomic::new(0),
-            messages: Atomic::new(0),
-        };
-        let ear = Arc::new(ear, GFP_KERNEL)?;
-        queue.line.lead_to(Some(ear.clone()));
-        let (first, _) = post(&queue, SEND, false, 1)?;
-        let (second, _) = post(&queue, SEND, false, 2)?;
-        let (third, _) = post(&queue, SEND, false, 3)?;
-        complete(first, FLUSHED);
-        assert_eq!(ear.faults.load(Relaxed), 1);
-        queue.line.flush_is_ours();
-        complete(second, FLUSHED);
-        assert_eq!(ear.faults.load(Relaxed), 1);
-        complete(third, TOO_LONG);
-        assert_eq!(ear.faults.load(Relaxed), 2);
-        queue.line.message_came_first();
-        assert_eq!(ear.messages.load(Relaxed), 1);
-        queue.line.lead_to(None);
-        queue.line.broken();
-        assert_eq!(ear.faults.load(Relaxed), 2);
         Ok(())
     }
 }

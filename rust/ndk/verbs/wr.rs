@@ -88,6 +88,15 @@ impl Sge {
         self.0.lkey
     }
 
+    /// Bytes of all pieces of a list.
+    #[inline]
+    pub(crate) fn total(sgl: &[Self]) -> u64 {
+        // A slice has less than 2^60 elements of 16 bytes, each of less than 2^32 bytes; what counts is far below.
+        sgl.iter().fold(0, |sum: u64, piece| {
+            sum.saturating_add(u64::from(piece.length()))
+        })
+    }
+
     /// A consumer's list as it is.
     #[inline]
     pub(crate) fn from_ndk(sgl: &[ffi::ndk_sge]) -> &[Self] {

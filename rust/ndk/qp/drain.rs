@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! The end of a QP.
+//!
+//! [`Qp::quiesce`] is the flush of a disconnect and of a close: no post gets in any more, the device's QP goes to the error
+//! state, a sentinel follows on each queue, and when both came out every request that was accepted has its completion in the
+//! CQ. If the consumer does not poll, the provider takes the completions out itself ([`Cq::collect`]).
+//!
+//! [`Cq::collect`]: crate::cq::Cq::collect
+
+use super::{
+    Qp,
+    FLUSH, //
+};
+use crate::{
+    ctx::MaySleep,
+    queues,
+    sync::SleepItem,
+    verbs::{
+        handle,
+        work::{
+            Tag,
+            WorkQueue, //
+        },
+        wr::{
+            RecvWr,
+            SendWr, //
+        },
+    }, //
+};
+use kernel::{
+    prelude::*,
+    sync::Arc,
+    time::{
+        delay::fsleep,
+        Delta,
+        Instant,
+        Monotonic, //
+    }, //
+};
+
+/// How long a consumer that polls gets to take flushed completions out before the provider does.
+const CONSUMER_DRAINS: Delta = Delta::from_millis(2);
+
+/// How long the device may take to flush a QP before the QP is destroyed as it is.
+const DEVICE_DRAINS: Delta = Delta::from_secs(5);
+
+/// Pause between two looks while a QP drains.
+const PAUSE: Delta = Delta::from_micros(100);
+
+impl Qp {
+    /// Whether every request has its completion in the hands of the consumer or in the stash.
+    fn is_drained(&self) -> bool {
+        self.send.in_flight() == 0 && self.receive.in_flight() == 0
+    }
+
+    /// Ends all posting and waits until the device has stopped with the QP: every accepted request then has its completion
+    /// where the consumer will find it. Sleeps; may be called several times.
+    pub(crate) fn quiesce(&self, ctx: &MaySleep) {
+        let Ok(lower) = self.lower.get(ctx) else {
+            return;
+        };
+        let mut quiet = self.quiet.lock();
+        if *quiet {
+            return;
+        }
+        *quiet = true;
+        self.set_disconnected();
+        self.line.flush_is_ours();
+        let _ = lower.to_err(ctx);
+        // After this nobody is inside of a post, and the queues are ours.
+        handle::wait_for_readers(ctx);
+        if self.is_drained() {
+            return;
+        }
+        post_sentinel(&self.send, |id| {
+            lower.post_send(SendWr::send(id, &[]).signaled())
+        });
+        post_sentinel(&self.receive, |id| lower.post_recv(RecvWr::new(id, &[])));
+        let begin = Instant::<Monotonic>::now();
+        while !self.is_drained() {
+            let waited = begin.elapsed();
+            if waited > DEVICE_DRAINS {
+                break;
+            }
+            if waited > CONSUMER_DRAINS {
+                self.collect(ctx);
+            }
+            fsleep(PAUSE);
+        }
+    }
+
+    fn collect(&self, ctx: &MaySleep) {
+        self.initiator_cq.object().collect(ctx);
+        if !Arc::ptr_eq(self.initiator_cq.object(), self.receive_cq.object()) {
+            self.receive_cq.object().collect(ctx);
+        }
+    }
+
+    /// Drains and destroys the device's QP. What the device did not complete is reported as cancelled.
+    pub(super) fn destroy_lower(&self, ctx: &MaySleep) {
+        self.quiesce(ctx);
+        drop(self.lower.take(ctx));
+        if !self.is_drained() {
+            self.collect(ctx);
+            self.initiator_cq.object().abandon(&self.send, ctx);
+            self.receive_cq.object().abandon(&self.receive, ctx);
+        }
+    }
+}
+
+/// Posts the last request of a queue. One that the device refuses is done without: the others are still flushed.
+fn post_sentinel(queue: &WorkQueue, post: impl FnOnce(u64) -> Result) {
+    if let Ok(reservation) = queue.reserve_sentinel() {
+        let (id, _) = queue.fill(&reservation, Tag::sentinel(), core::ptr::null_mut());
+        queue.publish(&reservation);
+        if post(id).is_err() {
+            queue.retract(&reservation);
+        }
+    }
+}
+
+/// Cancels everything that is outstanding on a QP. Any context.
+pub(crate) fn flush(qp: &Arc<Qp>) {
+    qp.line.flush_is_ours();
+    queues::sleep().enqueue::<Qp, FLUSH>(qp.clone());
+}
+
+impl SleepItem<FLUSH> for Qp {
+    fn run(this: Arc<Self>, ctx: &MaySleep) {
+        if let Ok(lower) = this.lower.get(ctx) {
+            let _ = lower.to_err(ctx);
+        }
+    }
+}

@@ -1,0 +1,323 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! Posting.
+//!
+//! The consumer serializes posts to one queue, so a post takes no lock: it looks at the device's QP under RCU, takes a place
+//! in the [`WorkQueue`], and hands the request on. A post that fails gives the place back and leaves no trace.
+//!
+//! [`WorkQueue`]: crate::verbs::work::WorkQueue
+
+use super::{
+    Gate,
+    Qp,
+    Remote,
+    RECLAIM, //
+};
+use crate::{
+    ctx::MaySleep,
+    ffi,
+    mr::{
+        Mr,
+        Region, //
+    },
+    queues,
+    state::{
+        flags::{
+            self,
+            Op, //
+        },
+        status::Status, //
+    },
+    status::Result,
+    sync::SleepItem,
+    verbs::{
+        inline::{
+            Pieces,
+            Scratch, //
+        },
+        qp,
+        work::{
+            Place,
+            Tag, //
+        },
+        wr::{
+            RecvWr,
+            SendWr,
+            Sge, //
+        },
+    }, //
+};
+use core::ffi::c_void;
+use kernel::{
+    prelude::*,
+    sync::{
+        rcu,
+        Arc,
+        ArcBorrow, //
+    }, //
+};
+
+impl Qp {
+    /// Whether the device is there and initiator requests are let in.
+    #[inline]
+    fn ready<'a>(&'a self, guard: &'a rcu::Guard) -> Result<&'a qp::Qp> {
+        let lower = self.lower.access(guard)?;
+        // NDKPI: initiator requests need a connection.
+        if self.gate() == Gate::All as u32 {
+            Ok(lower)
+        } else {
+            Err(Status::ConnectionInvalid)
+        }
+    }
+
+    /// Checks number and bytes of the pieces of a request.
+    #[inline]
+    fn check_size(&self, sgl: &[Sge], max_sge: usize) -> Result {
+        self.check_total(sgl, Sge::total(sgl), max_sge)
+    }
+
+    #[inline]
+    fn check_total(&self, sgl: &[Sge], total: u64, max_sge: usize) -> Result {
+        if sgl.len() > max_sge || total > self.max_transfer {
+            return Err(Status::DataOverrun);
+        }
+        Ok(())
+    }
+
+    /// Posts one request to the initiator queue; `build` makes it from its work request id and its place in the queue.
+    #[inline]
+    fn post<'a>(
+        self: ArcBorrow<'_, Self>,
+        lower: &qp::Qp,
+        context: *mut c_void,
+        operation: u32,
+        flags: u32,
+        build: impl FnOnce(u64, Place) -> Result<SendWr<'a>>,
+    ) -> Result {
+        let silent = flags & flags::SILENT_SUCCESS != 0;
+        let reservation = match self.send.reserve(silent) {
+            Ok(reservation) => reservation,
+            Err(status) => {
+                // What fills the queue may be silent requests that are long done, which nobody else would take out.
+                if !self.initiator_cq.object().collect_if_diverted() {
+                    self.reclaim();
+                    return Err(status);
+                }
+                self.send.reserve(silent)?
+            }
+        };
+        let tag = Tag::new(operation, silent);
+        let (wr_id, place) = self.send.fill(&reservation, tag, context);
+        let mut request = build(wr_id, place)?;
+        if reservation.signalled {
+            request = request.signaled();
+        }
+        if flags & flags::READ_FENCE != 0 {
+            request = request.fenced();
+        }
+        if flags & flags::SEND_AND_SOLICIT_EVENT != 0 {
+            request = request.solicited();
+        }
+        self.send.publish(&reservation);
+        // NDKPI: a deferred request may be started at once.
+        if let Err(error) = lower.post_send(request) {
+            self.send.retract(&reservation);
+            return Err(refused(error));
+        }
+        if silent && reservation.signalled && self.send.is_crowded() {
+            self.reclaim();
+        }
+        Ok(())
+    }
+
+    /// Posts a send or write whose data may be inline.
+    #[inline]
+    fn post_data(
+        self: ArcBorrow<'_, Self>,
+        context: *mut c_void,
+        operation: u32,
+        pieces: Pieces<'_>,
+        flags: u32,
+        build: impl for<'a> FnOnce(u64, &'a [Sge]) -> SendWr<'a>,
+    ) -> Result {
+        let guard = rcu::read_lock();
+        let lower = self.ready(&guard)?;
+        if !pieces.is_inline() {
+            let sgl = pieces.sgl();
+            self.check_total(sgl, pieces.total(), self.max_initiator_sge)?;
+            return self.post(lower, context, operation, flags, |wr_id, _| {
+                Ok(build(wr_id, sgl))
+            });
+        }
+        // NDKPI: with inline data the number of pieces is free, their sum is not.
+        if pieces.total() > self.inline_size {
+            return Err(Status::DataOverrun);
+        }
+        let mut scratch = Scratch::new();
+        self.post(lower, context, operation, flags, |wr_id, place| {
+            Ok(self
+                .inline
+                .build(pieces, &place, &mut scratch, |sgl| build(wr_id, sgl))?)
+        })
+    }
+
+    /// Sends a message, or one that invalidates a token of the peer. Any context.
+    pub(crate) fn send(
+        self: ArcBorrow<'_, Self>,
+        context: *mut c_void,
+        pieces: Pieces<'_>,
+        flags: u32,
+        invalidate: Option<u32>,
+    ) -> Result {
+        // NDKPI: to its sender, a send that invalidates is a send.
+        let operation = ffi::ndk_operation_type_NDK_OPERATION_SEND;
+        match invalidate {
+            None => {
+                Op::Send.check(flags)?;
+                self.post_data(context, operation, pieces, flags, |wr_id, sgl| {
+                    SendWr::send(wr_id, sgl)
+                })
+            }
+            Some(token) => {
+                Op::SendAndInvalidate.check(flags)?;
+                self.post_data(context, operation, pieces, flags, |wr_id, sgl| {
+                    SendWr::send_inv(wr_id, sgl, token)
+                })
+            }
+        }
+    }
+
+    /// Writes to the peer's memory. Any context.
+    pub(crate) fn write(
+        self: ArcBorrow<'_, Self>,
+        context: *mut c_void,
+        pieces: Pieces<'_>,
+        remote: Remote,
+        flags: u32,
+    ) -> Result {
+        Op::Write.check(flags)?;
+        let operation = ffi::ndk_operation_type_NDK_OPERATION_WRITE;
+        self.post_data(context, operation, pieces, flags, |wr_id, sgl| {
+            SendWr::write(wr_id, sgl, remote.address, remote.token)
+        })
+    }
+
+    /// Reads the peer's memory. Any context.
+    pub(crate) fn read(
+        self: ArcBorrow<'_, Self>,
+        context: *mut c_void,
+        sgl: &[ffi::ndk_sge],
+        remote: Remote,
+        flags: u32,
+    ) -> Result {
+        Op::Read.check(flags)?;
+        let flags = flags::read_flags(flags, self.read_invalidates);
+        let sgl = Sge::from_ndk(sgl);
+        let guard = rcu::read_lock();
+        let lower = self.ready(&guard)?;
+        self.check_size(sgl, self.max_read_sge)?;
+        let operation = ffi::ndk_operation_type_NDK_OPERATION_READ;
+        self.post(lower, context, operation, flags, |wr_id, _| {
+            // NDKPI: with local invalidation, success ends the token of the first piece.
+            let first = sgl
+                .first()
+                .filter(|_| flags & flags::RDMA_READ_LOCAL_INVALIDATE != 0);
+            Ok(match first {
+                Some(first) => {
+                    SendWr::read_inv(wr_id, sgl, remote.address, remote.token, first.lkey())
+                }
+                None => SendWr::read(wr_id, sgl, remote.address, remote.token),
+            })
+        })
+    }
+
+    /// Registers the pages of a LAM. Any context.
+    pub(crate) fn fast_register(
+        self: ArcBorrow<'_, Self>,
+        context: *mut c_void,
+        mr: &Mr,
+        region: Region<'_>,
+        flags: u32,
+    ) -> Result {
+        Op::FastRegister.check(flags)?;
+        let guard = rcu::read_lock();
+        let lower = self.ready(&guard)?;
+        if !mr.is_of(self.pd.object()) {
+            return Err(Status::InvalidParameter);
+        }
+        let operation = ffi::ndk_operation_type_NDK_OPERATION_FAST_REGISTER;
+        mr.fast_register(&region, flags, &guard, |mr, access| {
+            self.post(lower, context, operation, flags, |wr_id, _| {
+                Ok(SendWr::reg_mr(wr_id, mr, mr.rkey(), access))
+            })
+        })
+    }
+
+    /// Ends a fast registration. Any context.
+    pub(crate) fn invalidate(
+        self: ArcBorrow<'_, Self>,
+        context: *mut c_void,
+        mr: &Mr,
+        flags: u32,
+    ) -> Result {
+        Op::Invalidate.check(flags)?;
+        let guard = rcu::read_lock();
+        let lower = self.ready(&guard)?;
+        if !mr.is_of(self.pd.object()) {
+            return Err(Status::InvalidParameter);
+        }
+        let operation = ffi::ndk_operation_type_NDK_OPERATION_INVALIDATE;
+        mr.invalidate(&guard, |token| {
+            self.post(lower, context, operation, flags, |wr_id, _| {
+                Ok(SendWr::local_inv(wr_id, token))
+            })
+        })
+    }
+
+    /// Posts a receive. Any context.
+    pub(crate) fn receive(&self, context: *mut c_void, sgl: &[ffi::ndk_sge]) -> Result {
+        let sgl = Sge::from_ndk(sgl);
+        let guard = rcu::read_lock();
+        let lower = self.lower.access(&guard)?;
+        // NDKPI: a receive needs no connection, but one that was disconnected takes none any more.
+        if self.gate() == Gate::Nothing as u32 {
+            return Err(Status::ConnectionInvalid);
+        }
+        self.check_size(sgl, self.max_receive_sge)?;
+        let reservation = self.receive.reserve(false)?;
+        let tag = Tag::new(ffi::ndk_operation_type_NDK_OPERATION_RECEIVE, false);
+        let (wr_id, _) = self.receive.fill(&reservation, tag, context);
+        self.receive.publish(&reservation);
+        if let Err(error) = lower.post_recv(RecvWr::new(wr_id, sgl)) {
+            self.receive.retract(&reservation);
+            return Err(refused(error));
+        }
+        Ok(())
+    }
+
+    #[cold]
+    fn reclaim(self: ArcBorrow<'_, Self>) {
+        queues::sleep().enqueue::<Qp, RECLAIM>(self.into());
+    }
+}
+
+impl SleepItem<RECLAIM> for Qp {
+    fn run(this: Arc<Self>, ctx: &MaySleep) {
+        // The consumer seems not to poll. As long as that is so, posts may take silent requests out themselves.
+        this.initiator_cq.object().collect_and_stay(ctx);
+    }
+}
+
+/// Why the device refused a request that passed our own checks.
+#[cold]
+fn refused(error: Error) -> Status {
+    if error == ENOMEM {
+        // The device's queue is full, or has not seen yet that it is not.
+        Status::NoMoreEntries
+    } else if error == EINVAL {
+        // The QP left the state in which it takes requests.
+        Status::ConnectionInvalid
+    } else {
+        error.into()
+    }
+}
