@@ -726,8 +726,8 @@ static inline int ndk_bind(struct ndk_qp *qp, void *context,
  *
  * The tokens of @mr are new, and can be read as soon as the call returns.
  * Return: 0; -ENOTCONN; -EACCES for remote rights that @mr was not made ready
- * for; -EINVAL; -EBADRQC when @mr is not ready; -ENOBUFS; -ENODEV. When @mr is
- * still registered the request ends with an error, and with it the connection.
+ * for; -EINVAL; -EBADRQC when @mr is registered or not ready; -ENOBUFS;
+ * -ENODEV.
  */
 static inline int ndk_fast_register(struct ndk_qp *qp, void *context,
 				    struct ndk_mr *mr, u32 page_count,

@@ -199,7 +199,8 @@ impl BhItem<NOTIFY> for Cq {
 impl SleepItem<WATCH> for Cq {
     fn run(this: Arc<Self>, ctx: &MaySleep) {
         // What failed answers the arm on its way into the stash.
-        let go_on = || this.arm.armed() == Some(ArmType::Solicited);
+        let gone = this.adapter.port().is_gone();
+        let go_on = || this.arm.armed() == Some(ArmType::Solicited) && !gone;
         if this.poller.look(ctx, |found| this.found(found), go_on) {
             queues::sleep().enqueue_delayed::<_, WATCH>(this.clone(), msecs_to_jiffies(WATCH_MS));
         }

@@ -32,7 +32,8 @@ use crate::{
         status::Status,
         token::{
             self,
-            Event, //
+            Event,
+            State, //
         },
     },
     status::Result,
@@ -71,6 +72,8 @@ pub(crate) struct Mr {
     state: token::Mr,
     /// Whether fast registrations may give remote rights.
     remote_access: Atomic<bool>,
+    /// Invalidations by peers at the time of the last fast registration.
+    invalidations: Atomic<u32>,
     lower: Handle<FastMr>,
     /// The buffer of a normal MR while it is registered.
     #[pin]
@@ -128,6 +131,7 @@ pub(crate) fn create(pd: &Arc<Pd>, fast: bool) -> Result<Arc<Mr>> {
             head <- Head::new(pd.adapter().version()),
             state: token::Mr::new(fast),
             remote_access: Atomic::new(false),
+            invalidations: Atomic::new(0),
             lower: Handle::new(),
             mapping <- new_irq_spinlock!(None),
             pd: held,
@@ -234,6 +238,10 @@ pub(crate) fn initialize_fast_register(
     }
     drop(mr.port().enter()?);
     let held = Held::request(mr)?;
+    mr.forget_invalidated();
+    if mr.state.state() == State::Valid {
+        return Err(Status::InvalidDeviceRequest);
+    }
     mr.state.apply(Event::Initialize)?;
     let started = object::defer(
         move |ctx| {
@@ -371,16 +379,25 @@ impl Mr {
         .check(lower.max_pages(), PAGE_SIZE as u32)?;
         rights.check_fast_register(self.remote_access.load(Relaxed))?;
         let mut claim = lower.claim().ok_or(Status::InvalidDeviceRequest)?;
-        self.map(&mut claim, region)?;
-        // The peer may have invalidated the last registration, which shows in a completion only. So the device decides
-        // whether there is still one.
-        self.settle(Event::RemoteInvalidated);
+        self.forget_invalidated();
         self.state.apply(Event::FastRegister)?;
-        let posted = post(lower, verbs_access(rights, self.port()));
-        if posted.is_err() {
-            self.settle(Event::FastRegisterFailed);
+        let posted = self
+            .map(&mut claim, region)
+            .and_then(|()| post(lower, verbs_access(rights, self.port())));
+        match posted {
+            Ok(()) => self
+                .invalidations
+                .store(self.pd.invalidations().count(), Relaxed),
+            Err(_) => self.settle(Event::FastRegisterFailed),
         }
         posted
+    }
+
+    /// Where a peer may have ended the last registration, that counts as ended; the device knows.
+    fn forget_invalidated(&self) {
+        if self.invalidations.load(Relaxed) != self.pd.invalidations().count() {
+            self.settle(Event::RemoteInvalidated);
+        }
     }
 
     fn map(&self, claim: &mut MrMapping<'_>, region: &Region<'_>) -> Result {

@@ -21,6 +21,7 @@ use crate::{
     },
     status::Result,
     verbs::{
+        fault::Invalidations,
         handle::Handle,
         mr::FastMr,
         pd,
@@ -44,6 +45,7 @@ pub(crate) struct Pd {
     head: Head<Pd>,
     lower: Handle<pd::Pd>,
     token: u32,
+    invalidations: Arc<Invalidations>,
     /// What registers kernel memory; made when it is first needed.
     #[pin]
     registrar: Mutex<Option<Registrar>>,
@@ -95,11 +97,13 @@ impl Pd {
         let held = Held::successor(adapter)?;
         let lower = Arc::new(pd::Pd::new(ctx, port.enter()?)?, GFP_KERNEL)?;
         let token = lower.local_dma_lkey();
+        let invalidations = Arc::new(Invalidations::new(), GFP_KERNEL)?;
         let pd = Arc::pin_init(
             pin_init!(Self {
                 head <- Head::new(adapter.version()),
                 lower: Handle::new(),
                 token,
+                invalidations,
                 registrar <- new_mutex!(None),
                 adapter: held,
             }),
@@ -123,6 +127,11 @@ impl Pd {
     /// `DeviceRemoved`.
     pub(crate) fn lower(&self, ctx: &MaySleep) -> Result<Arc<pd::Pd>> {
         self.lower.get(ctx)
+    }
+
+    /// How often peers have invalidated tokens of it.
+    pub(crate) fn invalidations(&self) -> &Arc<Invalidations> {
+        &self.invalidations
     }
 
     /// The token for addresses of a LAM. It is good locally only: no peer can use it.

@@ -244,7 +244,7 @@ impl Qp {
         let port = adapter.port();
         let limits = port.limits();
         let held = Held::successor(pd)?;
-        let line = Arc::pin_init(FaultLine::new(), GFP_KERNEL)?;
+        let line = Arc::pin_init(FaultLine::new(pd.invalidations().clone()), GFP_KERNEL)?;
         let send = WorkQueue::new(config.initiator_depth, config.context, line.clone())?;
         let receive = WorkQueue::new(config.receive_depth, config.context, line.clone())?;
         let events = Arc::new(

@@ -30,9 +30,28 @@ pub(crate) trait FaultSink: Send + Sync {
     fn message_before_establishment(self: Arc<Self>);
 }
 
-/// The way from a failed completion to the connector of the QP.
+/// How often peers have invalidated tokens of a PD.
+///
+/// An invalidation shows in the completion of a receive only, which names the token and not the MR. So
+/// an MR whose registration was followed by none is registered for certain.
+pub(crate) struct Invalidations(Atomic<u32>);
+
+impl Invalidations {
+    /// None so far.
+    pub(crate) fn new() -> Self {
+        Self(Atomic::new(0))
+    }
+
+    /// How many have shown; wraps.
+    pub(crate) fn count(&self) -> u32 {
+        self.0.load(Relaxed)
+    }
+}
+
+/// The way from what a completion shows to those who have to know: the connector of the QP, and the PD.
 #[pin_data]
 pub(crate) struct FaultLine {
+    invalidations: Arc<Invalidations>,
     #[pin]
     sink: IrqSpinLock<Option<Arc<dyn FaultSink>>>,
     /// The consumer or the provider flushes the QP itself: its flushed requests say nothing of the
@@ -42,8 +61,9 @@ pub(crate) struct FaultLine {
 
 impl FaultLine {
     /// A line that leads nowhere yet.
-    pub(crate) fn new() -> impl PinInit<Self> {
+    pub(crate) fn new(invalidations: Arc<Invalidations>) -> impl PinInit<Self> {
         pin_init!(Self {
+            invalidations,
             sink <- new_irq_spinlock!(None),
             flushed: Atomic::new(0),
         })
@@ -54,6 +74,11 @@ impl FaultLine {
         let old = core::mem::replace(&mut *self.sink.lock(), sink);
         // Dropped outside of the lock.
         drop(old);
+    }
+
+    /// A receive shows that the peer has invalidated a token.
+    pub(crate) fn peer_invalidated(&self) {
+        self.invalidations.0.fetch_add(1, Relaxed);
     }
 
     /// From here on flushed requests are our own doing.
@@ -116,7 +141,8 @@ mod tests {
     }
 
     fn line() -> Result<Arc<FaultLine>> {
-        Arc::pin_init(FaultLine::new(), GFP_KERNEL)
+        let invalidations = Arc::new(Invalidations::new(), GFP_KERNEL)?;
+        Arc::pin_init(FaultLine::new(invalidations), GFP_KERNEL)
     }
 
     #[test]

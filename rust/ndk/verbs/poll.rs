@@ -32,7 +32,6 @@ use crate::{
     }, //
 };
 use kernel::{
-    alloc::flags::GFP_ATOMIC,
     prelude::*,
     sync::{
         atomic::{
@@ -215,7 +214,7 @@ impl Poller {
         stash.collectors = stash.collectors.saturating_sub(1);
     }
 
-    /// As [`Self::collect`], in any context, where polls are diverted already. Returns whether they were.
+    /// As [`Self::collect`], in any context, where polls are diverted already. Returns whether all was taken.
     #[cold]
     pub(crate) fn collect_if_diverted(&self, note: impl Fn(Found)) -> bool {
         let guard = rcu::read_lock();
@@ -227,11 +226,11 @@ impl Poller {
             return false;
         };
         loop {
-            // Without memory what fits is taken.
-            if stash.tidy() < BATCH {
-                let _ = stash.entries.reserve(BATCH, GFP_ATOMIC);
-            }
+            // Silent successes, which this is about, take no room.
             let want = stash.tidy().min(BATCH);
+            if want == 0 {
+                return false;
+            }
             let found = lower.poll_each(want, |wc| {
                 // SAFETY: Polls are exclusive under this lock while they are diverted, and the queues live by the type
                 // invariant.
@@ -239,7 +238,7 @@ impl Poller {
                     note(self.put(&mut stash, completed));
                 }
             });
-            if found < want || want == 0 {
+            if found < want {
                 return true;
             }
         }
@@ -437,7 +436,8 @@ mod tests {
 
     /// A queue with requests of the contexts 1 to `count` on their way.
     fn queue(count: usize) -> Result<Arc<WorkQueue>> {
-        let line = Arc::pin_init(FaultLine::new(), GFP_KERNEL)?;
+        let invalidations = Arc::new(crate::verbs::fault::Invalidations::new(), GFP_KERNEL)?;
+        let line = Arc::pin_init(FaultLine::new(invalidations), GFP_KERNEL)?;
         let queue = WorkQueue::new(8, 0, line)?;
         for context in 1..=count {
             let reservation = queue.reserve(false)?;

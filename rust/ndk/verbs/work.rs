@@ -290,6 +290,7 @@ pub(crate) unsafe fn retire(wc: &Wc) -> Option<Completed> {
     } else if receive {
         completed.bytes = wc.byte_len();
         if let Some(token) = wc.invalidated_rkey() {
+            queue.line.peer_invalidated();
             completed.operation = ffi::ndk_operation_type_NDK_OPERATION_RECEIVE_AND_INVALIDATE;
             completed.token = token;
         }
@@ -330,7 +331,8 @@ mod tests {
     const QP: usize = 0x77;
 
     fn queue(depth: u32) -> Result<Arc<WorkQueue>> {
-        let line = Arc::pin_init(FaultLine::new(), GFP_KERNEL)?;
+        let invalidations = Arc::new(crate::verbs::fault::Invalidations::new(), GFP_KERNEL)?;
+        let line = Arc::pin_init(FaultLine::new(invalidations), GFP_KERNEL)?;
         WorkQueue::new(depth, QP, line)
     }
 
