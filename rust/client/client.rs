@@ -19,7 +19,10 @@
 //! - **The data path needs exclusive references.** A CQ belongs to one [`Handler`]; whoever holds its [`Queue`] may poll, arm
 //!   and reach the handler, and with it the QPs that the handler owns. No lock, no allocation, no reference count.
 
-#![allow(dead_code)]
+#![allow(
+    dead_code,
+    reason = "every consumer compiles the whole, and uses what it needs"
+)]
 
 mod adapter;
 mod addr;
@@ -36,7 +39,7 @@ mod pd;
 mod qp;
 mod task;
 
-#[allow(unused_imports)]
+#[allow(unused_imports, reason = "as above")]
 pub(crate) use {
     adapter::{
         adapters,

@@ -111,8 +111,11 @@ impl CloseCompletion {
     pub(crate) fn of_test<F: FnOnce() + Send + 'static>(f: F) -> Result<Self> {
         use kernel::prelude::*;
 
+        /// # Safety
+        ///
+        /// `f` is a box that was made into a pointer, and comes here once.
         unsafe extern "C" fn call<F: FnOnce()>(f: *mut c_void) {
-            // SAFETY: `of_test` made the pointer from a box, and a close completes once.
+            // SAFETY: By the requirements of this function.
             KBox::into_inner(unsafe { KBox::from_raw(f.cast::<F>()) })();
         }
         Ok(Self {

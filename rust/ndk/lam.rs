@@ -117,6 +117,7 @@ impl Buffer {
 /// A buffer as the device addresses it.
 pub(crate) struct Mapping {
     pages: KVec<u64>,
+    /// Unmaps the buffer when it goes.
     _dma: DmaSg,
 }
 

@@ -484,6 +484,7 @@ impl<'a> Port<'a> {
 /// The value owns one reference on `attr`.
 pub(crate) struct GidEntry {
     attr: NonNull<ffi::ib_gid_attr>,
+    /// Keeps the device's removal waiting, where nothing else of the owner does.
     _device: Option<DeviceRef>,
 }
 

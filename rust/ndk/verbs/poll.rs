@@ -10,7 +10,6 @@
 
 use crate::{
     ctx::MaySleep,
-    status::Result,
     sync::{
         new_irq_spinlock,
         IrqSpinLock, //
@@ -396,6 +395,7 @@ mod tests {
     use super::*;
     use crate::{
         state::status::Status,
+        status::Result,
         verbs::{
             fault::FaultLine,
             work::Tag, //
