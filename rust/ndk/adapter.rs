@@ -15,6 +15,7 @@ use crate::{
         Head,
         Object, //
     },
+    queues,
     registry::Registry,
     state::{
         limits::{
@@ -28,6 +29,10 @@ use crate::{
         addr::{
             IpAddr,
             SocketAddr, //
+        },
+        cm_id::{
+            CmEvents,
+            CmId, //
         },
         device::{
             Client,
@@ -204,6 +209,18 @@ impl Port {
     /// The local addresses in use.
     pub(crate) fn endpoints(&self) -> &Arc<endpoint::Table> {
         &self.endpoints
+    }
+
+    /// Makes an id of the connection manager, whose events go to `events`. Sleeps.
+    pub(crate) fn new_id<E: CmEvents>(&self, events: Arc<E>, ctx: &MaySleep) -> Result<CmId> {
+        let (net, device) = (self.net(ctx)?, self.enter()?);
+        Ok(CmId::new(
+            ctx,
+            &net,
+            device,
+            queues::sleep().clone(),
+            events,
+        )?)
     }
 
     /// Whether connections of this port can have this local address. Sleeps.

@@ -33,6 +33,7 @@ use crate::{
             IpAddr,
             SocketAddr, //
         },
+        cm_id::CmId,
         net, //
     },
 };
@@ -206,26 +207,31 @@ impl Endpoint {
         self.local
     }
 
-    /// Binds an id to the endpoint: `bind` does so with the address that it is given. Where the port was chosen here and
-    /// somebody outside of ndk has it, another one is tried, and the endpoint moves there. Sleeps.
+    /// Binds an id to the endpoint. Where the port was chosen here and somebody outside of ndk has it, another one is tried,
+    /// and the endpoint moves there. Sleeps.
     ///
     /// # Errors
     ///
-    /// `InvalidAddress` for an address that is not the port's, `SharingViolation`, `TooManyAddresses`, `DeviceRemoved`, and
-    /// what `bind` says.
-    pub(crate) fn bind(
-        &mut self,
-        port: &Port,
-        ctx: &MaySleep,
-        mut bind: impl FnMut(&SocketAddr) -> Result<(), Error>,
-    ) -> Result {
+    /// `InvalidAddress` for an address that is not the port's, `SharingViolation`, `TooManyAddresses`, `DeviceRemoved`.
+    pub(crate) fn bind(&mut self, id: &CmId, port: &Port, ctx: &MaySleep) -> Result {
+        id.set_afonly(ctx, true)?;
         // NDKPI: an address that is not local to the adapter is invalid. rdma_cm would find another device for it.
         if !port.owns_address(&self.local, ctx)? {
             return Err(Status::InvalidAddress);
         }
+        self.bind_free(id, ctx)?;
+        // Two devices can share an interface.
+        if !id.is_on(id.device()) || id.port_number() != port.number() {
+            return Err(Status::InvalidAddress);
+        }
+        Ok(())
+    }
+
+    /// The part of [`Self::bind`] that looks for a port.
+    fn bind_free(&mut self, id: &CmId, ctx: &MaySleep) -> Result {
         let mut not_available = 0;
         for _ in 0..PORTS {
-            match bind(&self.local) {
+            match id.bind_addr(ctx, &self.local) {
                 Ok(()) => return Ok(()),
                 // No device has the address any more; ours is still there, or an id could not be bound to it.
                 Err(error) if error == code::ENODEV => return Err(Status::InvalidAddress),

@@ -35,7 +35,6 @@ use crate::{
         Held,
         Object, //
     },
-    queues,
     registry::{
         Lower,
         Rank, //
@@ -311,14 +310,7 @@ impl Listener {
     }
 
     fn listen_at(self: &Arc<Self>, endpoint: &mut Endpoint, ctx: &MaySleep) -> Result<CmId> {
-        let port = self.port();
-        let id = CmId::new(
-            ctx,
-            &port.net(ctx)?,
-            port.enter()?,
-            queues::sleep().clone(),
-            self.clone(),
-        )?;
+        let id = self.port().new_id(self.clone(), ctx)?;
         match self.aim(&id, endpoint, ctx) {
             Ok(()) => Ok(id),
             Err(status) => {
@@ -331,13 +323,7 @@ impl Listener {
 
     /// The part of [`Self::listen_at`] that has an id.
     fn aim(&self, id: &CmId, endpoint: &mut Endpoint, ctx: &MaySleep) -> Result {
-        let port = self.port();
-        id.set_afonly(ctx, true)?;
-        endpoint.bind(port, ctx, |local| id.bind_addr(ctx, local))?;
-        // NDKPI: an address that is not local to the adapter is invalid. Two devices can share an interface.
-        if !id.is_on(id.device()) || id.port_number() != port.number() {
-            return Err(Status::InvalidAddress);
-        }
+        endpoint.bind(id, self.port(), ctx)?;
         // Known before the first connection can come in.
         self.inner.lock().local = Some(endpoint.local());
         Ok(id.listen(ctx, BACKLOG)?)

@@ -166,27 +166,14 @@ pub(crate) fn register(
         return Err(Status::InvalidParameter);
     }
     drop(port.enter()?);
-    let held = Held::request(mr)?;
-    mr.state.apply(Event::Register)?;
-    let started = object::defer(
-        move |ctx| {
-            let result = Mr::fill(held.object(), &buffer, va, access, ctx);
-            if result.is_err() {
-                held.discard(ctx);
-            }
-            (held, result)
-        },
-        move |ctx, (held, result): (Held<Mr>, Result)| {
-            held.settle(Event::RegisterDone {
-                success: result.is_ok(),
-            });
-            completion.call(ctx, result);
-        },
-    );
-    if started.is_err() {
-        mr.settle(Event::RegisterDone { success: false });
-    }
-    started
+    let end = |success| Event::RegisterDone { success };
+    request(mr, Event::Register, end, completion, move |mr, ctx| {
+        let filled = Mr::fill(mr, &buffer, va, access, ctx);
+        if filled.is_err() {
+            mr.discard(ctx);
+        }
+        filled
+    })
 }
 
 /// Ends a registration of [`register`]. Any context; pends.
@@ -195,26 +182,16 @@ pub(crate) fn register(
 ///
 /// `InvalidDeviceRequest` when there is none, `InsufficientResources`.
 pub(crate) fn deregister(mr: &Arc<Mr>, completion: RequestCompletion) -> Result {
-    let held = Held::request(mr)?;
-    mr.state.apply(Event::Deregister { bound: false })?;
-    let started = object::defer(
-        move |ctx| {
-            // Deregistering the MR itself ends the rights in any case; the request before it is the orderly way.
-            if let Ok(lower) = held.lower.get(ctx) {
-                let _ = held.pd.invalidate(&lower, ctx);
-            }
-            held.discard(ctx);
-            held
-        },
-        move |ctx, held: Held<Mr>| {
-            held.settle(Event::DeregisterDone { success: true });
-            completion.call(ctx, Ok(()));
-        },
-    );
-    if started.is_err() {
-        mr.settle(Event::DeregisterDone { success: false });
-    }
-    started
+    let begin = Event::Deregister { bound: false };
+    let end = |success| Event::DeregisterDone { success };
+    request(mr, begin, end, completion, move |mr, ctx| {
+        // Deregistering the MR itself ends the rights in any case; the request before it is the orderly way.
+        if let Ok(lower) = mr.lower.get(ctx) {
+            let _ = mr.pd.invalidate(&lower, ctx);
+        }
+        mr.discard(ctx);
+        Ok(())
+    })
 }
 
 /// Makes a fast MR ready for registrations of up to `page_count` pages. Any context; pends.
@@ -237,32 +214,42 @@ pub(crate) fn initialize_fast_register(
         return Err(Status::ImplementationLimit);
     }
     drop(mr.port().enter()?);
-    let held = Held::request(mr)?;
     mr.forget_invalidated();
     if mr.state.state() == State::Valid {
         return Err(Status::InvalidDeviceRequest);
     }
-    mr.state.apply(Event::Initialize)?;
+    let end = |success| Event::InitializeDone { success };
+    request(mr, Event::Initialize, end, completion, move |mr, ctx| {
+        mr.discard(ctx);
+        mr.remote_access.store(remote_access, Relaxed);
+        let lower = FastMr::new(ctx, mr.pd.lower(ctx)?, page_count)?;
+        Mr::install(mr, lower)
+    })
+}
+
+/// A request that pends: takes the state on with `begin`, has `work` done, and takes the state on with the `end` for its
+/// success.
+fn request(
+    mr: &Arc<Mr>,
+    begin: Event,
+    end: fn(bool) -> Event,
+    completion: RequestCompletion,
+    work: impl FnOnce(&Arc<Mr>, &MaySleep) -> Result + Send + 'static,
+) -> Result {
+    let held = Held::request(mr)?;
+    mr.state.apply(begin)?;
     let started = object::defer(
         move |ctx| {
-            held.discard(ctx);
-            let result = held
-                .pd
-                .lower(ctx)
-                .and_then(|pd| Ok(FastMr::new(ctx, pd, page_count)?))
-                .and_then(|lower| Mr::install(held.object(), lower));
+            let result = work(held.object(), ctx);
             (held, result)
         },
         move |ctx, (held, result): (Held<Mr>, Result)| {
-            held.remote_access.store(remote_access, Relaxed);
-            held.settle(Event::InitializeDone {
-                success: result.is_ok(),
-            });
+            held.settle(end(result.is_ok()));
             completion.call(ctx, result);
         },
     );
     if started.is_err() {
-        mr.settle(Event::InitializeDone { success: false });
+        mr.settle(end(false));
     }
     started
 }

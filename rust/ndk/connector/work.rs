@@ -322,18 +322,11 @@ impl Connector {
 
     /// Makes an id, binds it to the endpoint, and starts to look for the peer.
     fn resolve(self: &Arc<Self>, epoch: u32, ctx: &MaySleep) -> Result<CmId> {
-        let port = self.port();
         let attempt = Attempt {
             connector: self.clone(),
             epoch,
         };
-        let id = CmId::new(
-            ctx,
-            &port.net(ctx)?,
-            port.enter()?,
-            queues::sleep().clone(),
-            Arc::new(attempt, GFP_KERNEL)?,
-        )?;
+        let id = self.port().new_id(Arc::new(attempt, GFP_KERNEL)?, ctx)?;
         match self.aim(&id, ctx) {
             Ok(()) => Ok(id),
             Err(status) => {
@@ -346,24 +339,18 @@ impl Connector {
 
     /// The part of [`Self::resolve`] that has an id.
     fn aim(&self, id: &CmId, ctx: &MaySleep) -> Result {
-        let port = self.port();
         let mut inner = self.inner.lock();
         let (endpoint, peer) = (inner.endpoint.take(), inner.peer);
         drop(inner);
         let (Some(mut endpoint), Some(peer)) = (endpoint, peer) else {
             return Err(Status::ConnectionInvalid);
         };
-        id.set_afonly(ctx, true)?;
-        let bound = endpoint.bind(port, ctx, |local| id.bind_addr(ctx, local));
+        let bound = endpoint.bind(id, self.port(), ctx);
         let mut inner = self.inner.lock();
         inner.local = Some(endpoint.local());
         inner.endpoint = Some(endpoint);
         drop(inner);
         bound?;
-        // NDKPI: an address that is not local to the adapter is invalid. Two devices can share an interface.
-        if !id.is_on(id.device()) || id.port_number() != port.number() {
-            return Err(Status::InvalidAddress);
-        }
         id.resolve_addr(ctx, None, &peer, RESOLVE_MS)
             .map_err(unreachable)
     }
