@@ -78,8 +78,9 @@ const IB_CALLER_DATA: u32 = 56;
 /// The smaller of what an accept (196) and a reject (148) carry on InfiniBand and RoCE.
 const IB_CALLEE_DATA: u32 = 148;
 
-/// Private data on iWARP, limited by the one byte in which rdma_cm keeps its length.
-const IWARP_DATA: u32 = 255;
+/// Private data on iWARP: what one byte can count, in which rdma_cm and drivers keep the length, less the read limits that MPA
+/// version 2 puts in front.
+const IWARP_DATA: u32 = 251;
 
 /// A port of a device, as all instances of its adapter see it.
 pub(crate) struct Port {

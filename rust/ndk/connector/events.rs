@@ -86,12 +86,10 @@ impl Inner {
         match event {
             CmEvent::ConnectResponse(data) => self.take_data(data),
             CmEvent::Established(data) => {
-                // iWARP. Drivers differ in whose view of the limits they give here; with the larger taken for the smaller,
-                // what is told is never more than what is in force.
-                self.take_data(data);
-                if let Some(claim) = &self.claim {
-                    claim.spend();
-                }
+                // iWARP: not what the peer says, but what the driver has made of it.
+                self.theirs = PrivateData::copy(data.private_data);
+                self.limits.inbound = self.limits.inbound.min(data.initiator_depth);
+                self.limits.outbound = self.limits.outbound.min(data.responder_resources);
             }
             CmEvent::Rejected { private_data, .. } => {
                 self.theirs = PrivateData::copy(private_data);

@@ -205,11 +205,13 @@ impl Connector {
             }
             Effect::CompleteRequest(status) => self.complete(to_result(status)),
             Effect::DisconnectEvent => self.raise(),
-            Effect::DestroyId => {
-                if let Some(id) = lower.take() {
-                    id.destroy(ctx);
-                }
-            }
+            Effect::DestroyId => match lower.take() {
+                // NDKPI: a close does not wait for the peer. On iWARP the destruction of an id does, for the answer to a
+                // request that is under way, so it is left to a work item of its own.
+                Some(id) if self.port().is_iwarp() && self.head.is_closing() => drop(id),
+                Some(id) => id.destroy(ctx),
+                None => {}
+            },
             Effect::ArmTimer(timer) => {
                 let alarm = Alarm::new(timer, epoch);
                 self.inner.lock().alarm = Some(alarm);
@@ -365,12 +367,20 @@ impl Connector {
     fn send_request(&self, id: &CmId, ctx: &MaySleep) -> Result {
         let (qp, limits, data) = self.message()?;
         let qp = qp.lower(ctx)?;
-        if self.port().is_iwarp() {
+        let iwarp = self.port().is_iwarp();
+        if iwarp {
             // The driver takes the QP on from there when the reply comes.
             qp.modify(ctx, &id.init_qp_attr(QpState::Init)?)?;
         }
         id.connect(ctx, &param(&qp, limits, &data))
-            .map_err(unreachable)
+            .map_err(unreachable)?;
+        if iwarp {
+            // The QP has a stream now, and the driver ends both together.
+            if let Some(claim) = &self.inner.lock().claim {
+                claim.spend();
+            }
+        }
+        Ok(())
     }
 
     /// Brings the QP up and tells the peer, with an accept or with the completion of a connect.

@@ -261,16 +261,27 @@ impl<'a> CmEvent<'a> {
             ffi::rdma_cm_event_type_RDMA_CM_EVENT_CONNECT_ERROR => Self::ConnectError,
             ffi::rdma_cm_event_type_RDMA_CM_EVENT_UNREACHABLE => Self::Unreachable,
             ffi::rdma_cm_event_type_RDMA_CM_EVENT_REJECTED => {
-                let mut len = 0;
-                // SAFETY: The event is a reject for this id; the callee looks for the data of a
-                // consumer in it.
-                let data = unsafe {
-                    ffi::rdma_consumer_reject_data(id, ptr::from_ref(event).cast_mut(), &mut len)
+                let private_data = if event.status < 0 {
+                    // iWARP has one kind of reject, for which drivers have more than one error.
+                    // SAFETY: This event has connection parameters.
+                    unsafe { ConnData::from_raw(event) }.private_data
+                } else {
+                    let mut len = 0;
+                    // SAFETY: The event is a reject for this id; the callee looks for the data of
+                    // a consumer in it.
+                    let data = unsafe {
+                        ffi::rdma_consumer_reject_data(
+                            id,
+                            ptr::from_ref(event).cast_mut(),
+                            &mut len,
+                        )
+                    };
+                    // SAFETY: The data lives as long as the event.
+                    unsafe { bytes(data, len) }
                 };
                 Self::Rejected {
                     reason: event.status,
-                    // SAFETY: The data lives as long as the event.
-                    private_data: unsafe { bytes(data, len) },
+                    private_data,
                 }
             }
             ffi::rdma_cm_event_type_RDMA_CM_EVENT_ESTABLISHED => {
