@@ -3,6 +3,4 @@
 #include <linux/scatterlist.h>
 #include <linux/socket.h>
 #include <linux/types.h>
-#if __has_include(<ndk/ndk.h>)
 #include <ndk/ndk.h>
-#endif

@@ -30,10 +30,11 @@ pub(crate) trait FaultSink: Send + Sync {
     fn message_before_establishment(self: Arc<Self>);
 }
 
-/// How often peers have invalidated tokens of a PD.
+/// How often a token of a PD may have become invalid without a request for it.
 ///
-/// An invalidation shows in the completion of a receive only, which names the token and not the MR. So
-/// an MR whose registration was followed by none is registered for certain.
+/// A peer's invalidation shows in the completion of a receive only, which names the token and not the MR,
+/// and a registration that fails shows in a completion too. So an MR whose registration was followed by
+/// none of these is registered for certain.
 pub(crate) struct Invalidations(Atomic<u32>);
 
 impl Invalidations {
@@ -89,6 +90,8 @@ impl FaultLine {
     /// A request failed. Any context.
     #[cold]
     pub(super) fn failed(&self, status: WcStatus) {
+        // It may have been a registration, or an invalidation.
+        self.invalidations.0.fetch_add(1, Relaxed);
         if status == WcStatus::Flushed && self.flushed.load(Relaxed) != 0 {
             return;
         }
