@@ -129,7 +129,8 @@ impl Poller {
         pin_init!(Self {
             depth: depth as usize,
             lower: Handle::new(),
-            diverted: Atomic::new(false),
+            // Until the consumer polls for the first time: where it never does, posts take silent requests out.
+            diverted: Atomic::new(true),
             stash <- new_irq_spinlock!(Stash {
                 entries: KVVec::new(),
                 taken: 0,
@@ -492,6 +493,8 @@ mod tests {
         let ctx = MaySleep::of_test();
         let poller = poller(8)?;
         let diverted = || poller.diverted.load(Acquire);
+        assert!(diverted());
+        poll(&poller, 1);
         assert!(!diverted());
         // There is no device, so all of these find nothing.
         poller.collect(&ctx, |_| ());
