@@ -369,15 +369,17 @@ static void no_such_host(struct t *t)
 		t_ping(&p->a, &p->b);
 }
 
+/* IPv4 takes a host without a route for a neighbour when the interface is given, as it is by the source address. */
 static void no_such_network(struct t *t)
 {
-	struct t_pair *p = t_pair_unconnected(t, NULL);
+	const struct t_cfg cfg = { .family = AF_INET6 };
+	struct t_pair *p = t_pair_unconnected(t, &cfg);
 	struct sockaddr_storage to;
 
 	if (!p)
 		return;
-	t_addr(SIDE_B, AF_INET, 4000, &to);
-	((struct sockaddr_in *)&to)->sin_addr.s_addr = htonl(0xc0000201);
+	t_addr(SIDE_B, AF_INET6, 4000, &to);
+	((struct sockaddr_in6 *)&to)->sin6_addr.s6_addr[0] = 0x20;
 	EXPECT_STATUS(t, connect_to(&p->a, &to), -ENETUNREACH);
 	if (t_establish(&p->a, p->listener, &p->b))
 		t_ping(&p->a, &p->b);

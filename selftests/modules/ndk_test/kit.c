@@ -562,6 +562,7 @@ int t_host(struct t *t, const char *fmt, ...)
 	va_end(args);
 	t_trace("%s", cmd);
 	rc = call_usermodehelper(argv[0], argv, envp, UMH_WAIT_PROC);
+	t_trace("%s: done", cmd);
 	if (rc)
 		t_fail(t, "\"%s\" in the guest: status %d", cmd, rc);
 	return rc;
