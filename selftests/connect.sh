@@ -1,7 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 # Connections come about, are refused, and tell both ends of each other.
-# kernels: uml-debug
 # timeout: 120
 . "$(dirname "$0")/ndk-test-lib.sh"
 ndk_test_main connect addresses

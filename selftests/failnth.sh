@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 # Allocations fail, each in turn: calls answer with a status that they may have, and nothing is leaked.
-# kernels: uml-debug
+# kernels: uml-debug debug
 # timeout: 150
 . "$(dirname "$0")/ndk-test-lib.sh"
 

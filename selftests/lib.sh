@@ -277,13 +277,14 @@ kmemleak_clean() {
 	echo scan >"$KMEMLEAK"
 	echo scan >"$KMEMLEAK"
 	local leaks
-	# Ours: allocated with a frame of our modules, or of an unloaded one, which has no name any more. The rest is the
-	# kernel's own, uml's false reports among it.
+	# Ours: allocated with a frame of our modules, or of an unloaded one, which has no name any more, as the kernel's own
+	# boot code has none. The rest is the kernel's own, uml's false reports among it.
 	leaks=$(awk '
-		/^unreferenced object/ { if (ours) printf "%s", text; text = ""; ours = 0 }
+		/^unreferenced object/ { if (ours && !boot) printf "%s", text; text = ""; ours = boot = 0 }
 		{ text = text $0 "\n" }
+		/^ *comm "swapper/ { boot = 1 }
 		/\[ndk/ || /^ *(\[<[0-9a-f]+>\] )?0x[0-9a-f]+$/ { ours = 1 }
-		END { if (ours) printf "%s", text }' "$KMEMLEAK")
+		END { if (ours && !boot) printf "%s", text }' "$KMEMLEAK")
 	[[ -n $leaks ]] || return 0
 	printf '%s\n' "$leaks" | head -n 80 | sed 's/^/# /'
 	return 1

@@ -1,7 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 # Devices go away under their consumers, and the module stays as long as it has one.
-# kernels: uml-debug
 # timeout: 120
 . "$(dirname "$0")/ndk-test-lib.sh"
 
