@@ -282,7 +282,7 @@ kmemleak_clean() {
 	leaks=$(awk '
 		/^unreferenced object/ { if (ours && !boot) printf "%s", text; text = ""; ours = boot = 0 }
 		{ text = text $0 "\n" }
-		/^ *comm "swapper/ { boot = 1 }
+		/^ *comm "swapper["\/] { boot = 1 }
 		/\[ndk/ || /^ *(\[<[0-9a-f]+>\] )?0x[0-9a-f]+$/ { ours = 1 }
 		END { if (ours && !boot) printf "%s", text }' "$KMEMLEAK")
 	[[ -n $leaks ]] || return 0

@@ -241,7 +241,7 @@ impl Cq {
         let held = Held::successor(adapter)?;
         let hides_failures = device.is_virtual_dma();
         let cq = Arc::pin_init(
-            pin_init!(Self {
+            try_pin_init!(Self {
                 head <- Head::new(adapter.version()),
                 notify_work <- new_work!("Cq::notify_work"),
                 watch_work <- new_delayed_work!("Cq::watch_work"),
@@ -251,7 +251,7 @@ impl Cq {
                 hides_failures,
                 users <- new_irq_spinlock!(KVec::new()),
                 adapter: held,
-            }),
+            }? Error),
             GFP_KERNEL,
         )?;
         // A preference, which is honoured as far as the device spreads its vectors over CPUs.

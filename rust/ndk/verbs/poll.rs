@@ -124,21 +124,22 @@ pub(crate) struct Poller {
 }
 
 impl Poller {
-    /// A poller without a CQ on the device yet, for `depth` completions.
-    pub(crate) fn new(depth: u32) -> impl PinInit<Self> {
-        pin_init!(Self {
+    /// A poller without a CQ on the device yet, for `depth` completions. Sleeps.
+    pub(crate) fn new(depth: u32) -> impl PinInit<Self, Error> {
+        try_pin_init!(Self {
             depth: depth as usize,
             lower: Handle::new(),
             // Until the consumer polls for the first time: where it never does, posts take silent requests out.
             diverted: Atomic::new(true),
             stash <- new_irq_spinlock!(Stash {
-                entries: KVVec::new(),
+                // For posts, which cannot wait for memory.
+                entries: KVVec::with_capacity(BATCH, GFP_KERNEL)?,
                 taken: 0,
                 collectors: 0,
                 watched: false,
                 graveyard: KVec::new(),
             }),
-        })
+        }? Error)
     }
 
     /// The CQ on the device.
