@@ -64,6 +64,7 @@ use crate::{
         },
         effects::Todo,
         limits,
+        patience::Patience,
         status::Status, //
     },
     status::Result,
@@ -152,6 +153,10 @@ struct Inner {
     arrived: Option<CmId>,
     /// A message has overtaken the peer's word that the connection stands.
     message_first: bool,
+    /// The time for finding the neighbour.
+    patience: Patience,
+    /// The attempt whose neighbour is to be looked for once more.
+    look_again: Option<u32>,
     /// The right to use the QP.
     claim: Option<Claim>,
     /// The QP as an antecedent. It stays, beyond the claim, until the close has returned.
@@ -182,6 +187,8 @@ impl Inner {
             arrival: None,
             arrived: None,
             message_first: false,
+            patience: Patience::new(0, 0),
+            look_again: None,
             claim: None,
             qp: None,
             endpoint: None,

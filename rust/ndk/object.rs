@@ -274,7 +274,7 @@ pub(crate) fn close<T: Object>(this: Arc<T>, completion: Option<CloseCompletion>
 pub(crate) fn tear_down<T: Object>(this: Arc<T>, ctx: &MaySleep) {
     T::teardown(&this, ctx);
     this.head().step(CloseEvent::TornDown(Answer::Pending));
-    queues::softirq().enqueue::<T, CLOSED>(this);
+    queues::softirq().enqueue_now::<T, CLOSED>(this, ctx);
 }
 
 /// Work item of softirq context: the object's last callback.
@@ -340,7 +340,7 @@ where
         if let Step::Work(work, done) = this.take() {
             let result = work(ctx);
             *this.step.lock() = Step::Done(done, result);
-            queues::softirq().enqueue::<Self, 1>(this);
+            queues::softirq().enqueue_now::<Self, 1>(this, ctx);
         }
     }
 }

@@ -187,8 +187,11 @@ impl Object for Qp {
     }
 
     fn teardown(this: &Arc<Self>, ctx: &MaySleep) {
-        this.port().registry().remove(&**this);
-        this.destroy_lower(ctx);
+        if this.port().registry().remove(&**this) {
+            Self::destroy_closed(this, ctx);
+        } else {
+            this.destroy_in_use(ctx);
+        }
         this.detach();
     }
 }
@@ -199,7 +202,7 @@ impl Lower for Qp {
     }
 
     fn revoke(self: Arc<Self>, ctx: &MaySleep) {
-        self.destroy_lower(ctx);
+        self.destroy_in_use(ctx);
     }
 }
 

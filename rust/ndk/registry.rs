@@ -99,11 +99,11 @@ impl Registry {
         Ok(())
     }
 
-    /// Removes a member, if it is one. Any context.
-    pub(crate) fn remove<L: Lower>(&self, lower: &L) {
+    /// Removes a member. Any context. Returns whether it was one; if not, it may be being revoked.
+    pub(crate) fn remove<L: Lower>(&self, lower: &L) -> bool {
         let node = self.members.lock().tree.remove_node(&key(lower));
         // Freed outside of the lock.
-        drop(node);
+        node.is_some()
     }
 
     /// Revokes all members; none can be added any more.
@@ -157,7 +157,9 @@ mod tests {
             let _ = self.log.lock().push_within_capacity(self.number);
             match &self.then {
                 Then::Nothing => {}
-                Then::Removes(other) => self.registry.remove(&**other),
+                Then::Removes(other) => {
+                    self.registry.remove(&**other);
+                }
                 Then::Adds(other) => {
                     if self.registry.add(other, GFP_KERNEL) == Err(Status::DeviceRemoved) {
                         let _ = self.log.lock().push_within_capacity(0);
@@ -222,9 +224,9 @@ mod tests {
         let world = World::new()?;
         world.add(Rank::Qp, 1)?;
         let gone = world.add(Rank::Qp, 2)?;
-        world.registry.remove(&*gone);
+        assert!(world.registry.remove(&*gone));
         // To remove what is no member changes nothing.
-        world.registry.remove(&*gone);
+        assert!(!world.registry.remove(&*gone));
         assert!(world.revoked(&[1]));
         Ok(())
     }

@@ -8,11 +8,15 @@ use super::{
     Inner, //
 };
 use crate::{
-    state::connector::{
-        self as state,
-        Refusal,
-        Report,
-        State, //
+    state::{
+        connector::{
+            self as state,
+            Refusal,
+            Report,
+            State,
+            Work, //
+        },
+        status::Status, //
     },
     verbs::{
         cm_id::{
@@ -52,7 +56,7 @@ impl CmEvents for Attempt {
         if inner.machine.epoch() == this.epoch {
             inner.note(event);
         }
-        let work = inner.report(this.epoch, report);
+        let work = inner.looks_again(this.epoch, report) || inner.report(this.epoch, report);
         drop(inner);
         if work {
             this.connector.kick();
@@ -78,6 +82,18 @@ impl FaultSink for Connector {
 }
 
 impl Inner {
+    /// Has a silent neighbour looked for again while there is time. The kernel's address resolution misses an answer that comes
+    /// before it has queued its request, and sees it only with the next try.
+    fn looks_again(&mut self, epoch: u32, report: Report) -> bool {
+        let silent = report == Report::AddressError(Status::IoTimeout)
+            && self.wants(epoch, Work::Resolve)
+            && !self.patience.is_over();
+        if silent {
+            self.look_again = Some(epoch);
+        }
+        silent
+    }
+
     /// Keeps what the peer sent, which is gone when the handler returns.
     fn note(&mut self, event: &CmEvent<'_>) {
         if !matches!(self.machine.state(), State::Connecting(_)) {

@@ -32,6 +32,7 @@ use crate::{
             Work, //
         },
         limits,
+        patience::Patience,
         status::Status, //
     },
     status::Result,
@@ -82,6 +83,9 @@ const DISCONNECT_MS: u32 = 30_000;
 
 /// Time to find a neighbour or a path.
 const RESOLVE_MS: u32 = 5_000;
+
+/// How much of it the first look for a neighbour gets.
+const FIRST_LOOK_MS: u32 = 100;
 
 /// RNR NAK timer: 0.64 ms. What the connection manager would set, 0, stands for 655 ms.
 const MIN_RNR_TIMER: u8 = 12;
@@ -154,6 +158,7 @@ impl Connector {
             let next = inner.todo.pop();
             let has_id = inner.machine.has_id();
             let notify = core::mem::take(&mut inner.message_first);
+            let look_again = inner.look_again.take();
             drop(inner);
             if arrived.is_some() {
                 *lower = arrived;
@@ -161,6 +166,12 @@ impl Connector {
             if let Some(id) = lower.as_ref().filter(|_| notify) {
                 // An error means that the peer's word has come as well.
                 let _ = id.notify_comm_est();
+            }
+            if let (Some(id), Some(epoch)) = (lower.as_ref(), look_again) {
+                if let Err(status) = self.look(id, epoch, ctx) {
+                    self.outcome(epoch, Report::AddressError(status));
+                    continue;
+                }
             }
             match next {
                 Some((epoch, effect)) => self.perform(&mut lower, epoch, effect, ctx),
@@ -203,8 +214,8 @@ impl Connector {
                 }
                 self.outcome(epoch, Report::Quiet);
             }
-            Effect::CompleteRequest(status) => self.complete(to_result(status)),
-            Effect::DisconnectEvent => self.raise(),
+            Effect::CompleteRequest(status) => self.complete(to_result(status), ctx),
+            Effect::DisconnectEvent => self.raise(ctx),
             Effect::DestroyId => match lower.take() {
                 // NDKPI: a close does not wait for the peer. On iWARP the destruction of an id does, for the answer to a
                 // request that is under way, so it is left to a work item of its own.
@@ -254,7 +265,7 @@ impl Connector {
     }
 
     /// Hands the pending request over to its completion.
-    fn complete(self: &Arc<Self>, result: Result) {
+    fn complete(self: &Arc<Self>, result: Result, ctx: &MaySleep) {
         let mut inner = self.inner.lock();
         if let Some(claim) = inner
             .claim
@@ -266,11 +277,11 @@ impl Connector {
         }
         inner.finished = inner.request.take().map(|request| (request, result));
         drop(inner);
-        queues::softirq().enqueue::<_, NOTIFY>(self.clone());
+        queues::softirq().enqueue_now::<_, NOTIFY>(self.clone(), ctx);
     }
 
     /// Has the consumer told that the peer is gone, if it wants to know and has not ended the connection itself by now.
-    fn raise(self: &Arc<Self>) {
+    fn raise(self: &Arc<Self>, ctx: &MaySleep) {
         let Ok(held) = Held::callback(self) else {
             return;
         };
@@ -281,7 +292,7 @@ impl Connector {
         }
         inner.disconnected = Some(held);
         drop(inner);
-        queues::softirq().enqueue::<_, NOTIFY>(self.clone());
+        queues::softirq().enqueue_now::<_, NOTIFY>(self.clone(), ctx);
     }
 
     fn send_reject(&self, lower: &Option<CmId>, how: RejectAs) {
@@ -329,7 +340,7 @@ impl Connector {
             epoch,
         };
         let id = self.port().new_id(Arc::new(attempt, GFP_KERNEL)?, ctx)?;
-        match self.aim(&id, ctx) {
+        match self.aim(&id, epoch, ctx) {
             Ok(()) => Ok(id),
             Err(status) => {
                 // Now, since the consumer may come back for the same address.
@@ -340,21 +351,31 @@ impl Connector {
     }
 
     /// The part of [`Self::resolve`] that has an id.
-    fn aim(&self, id: &CmId, ctx: &MaySleep) -> Result {
-        let mut inner = self.inner.lock();
-        let (endpoint, peer) = (inner.endpoint.take(), inner.peer);
-        drop(inner);
-        let (Some(mut endpoint), Some(peer)) = (endpoint, peer) else {
-            return Err(Status::ConnectionInvalid);
-        };
+    fn aim(&self, id: &CmId, epoch: u32, ctx: &MaySleep) -> Result {
+        let endpoint = self.inner.lock().endpoint.take();
+        let mut endpoint = endpoint.ok_or(Status::ConnectionInvalid)?;
         let bound = endpoint.bind(id, self.port(), ctx);
         let mut inner = self.inner.lock();
         inner.local = Some(endpoint.local());
         inner.endpoint = Some(endpoint);
+        inner.patience = Patience::new(RESOLVE_MS, FIRST_LOOK_MS);
         drop(inner);
         bound?;
-        id.resolve_addr(ctx, None, &peer, RESOLVE_MS)
-            .map_err(unreachable)
+        self.look(id, epoch, ctx)
+    }
+
+    /// Looks for the neighbour that leads to the peer, for as long as the next try may take.
+    fn look(&self, id: &CmId, epoch: u32, ctx: &MaySleep) -> Result {
+        let mut inner = self.inner.lock();
+        if !inner.wants(epoch, Work::Resolve) {
+            return Err(Status::Cancelled);
+        }
+        let (peer, time) = (inner.peer, inner.patience.begin());
+        drop(inner);
+        let (Some(peer), Some(time)) = (peer, time) else {
+            return Err(Status::IoTimeout);
+        };
+        id.resolve_addr(ctx, None, &peer, time).map_err(unreachable)
     }
 
     /// What a message to the peer is made of.
@@ -440,7 +461,7 @@ impl Connector {
 
 impl Inner {
     /// Whether the machine still waits for the outcome of this work.
-    fn wants(&self, epoch: u32, work: Work) -> bool {
+    pub(super) fn wants(&self, epoch: u32, work: Work) -> bool {
         let state = self.machine.state();
         epoch == self.machine.epoch()
             && match work {

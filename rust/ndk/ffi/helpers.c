@@ -350,6 +350,16 @@ void ndk_helper_memalloc_noio_restore(unsigned int flags)
 	memalloc_noio_restore(flags);
 }
 
+void ndk_helper_local_bh_disable(void)
+{
+	local_bh_disable();
+}
+
+void ndk_helper_local_bh_enable(void)
+{
+	local_bh_enable();
+}
+
 void ndk_helper_synchronize_rcu_expedited(void)
 {
 	synchronize_rcu_expedited();

@@ -79,6 +79,8 @@ void ndk_helper_might_sleep(void);
 bool ndk_helper_in_softirq(void);
 unsigned int ndk_helper_memalloc_noio_save(void);
 void ndk_helper_memalloc_noio_restore(unsigned int flags);
+void ndk_helper_local_bh_disable(void);
+void ndk_helper_local_bh_enable(void);
 void ndk_helper_synchronize_rcu_expedited(void);
 unsigned long ndk_helper_spin_lock_irqsave(spinlock_t *lock);
 void ndk_helper_spin_unlock_irqrestore(spinlock_t *lock, unsigned long flags);

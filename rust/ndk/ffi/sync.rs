@@ -291,6 +291,35 @@ impl BhQueue {
     {
         self.0.queue().enqueue::<Arc<T>, ID>(item).is_ok()
     }
+
+    /// As [`Self::enqueue`], from process context without a spinlock: runs what is queued on this CPU before it returns, instead
+    /// of waking the thread that runs softirqs.
+    pub(crate) fn enqueue_now<T, const ID: u64>(&self, item: Arc<T>, ctx: &MaySleep) -> bool
+    where
+        T: BhItem<ID> + WorkItem<ID, Pointer = Arc<T>> + HasWork<T, ID> + Send + Sync + 'static,
+    {
+        let _off = BhOff::new(ctx);
+        self.enqueue(item)
+    }
+}
+
+/// Softirqs are off on this CPU until it is dropped; what is due by then runs at once.
+struct BhOff;
+
+impl BhOff {
+    fn new(ctx: &MaySleep) -> Self {
+        ctx.check();
+        // SAFETY: Undone by the drop, in this thread: the value does not leave `enqueue_now`.
+        unsafe { ffi::ndk_helper_local_bh_disable() };
+        Self
+    }
+}
+
+impl Drop for BhOff {
+    fn drop(&mut self) {
+        // SAFETY: `new` has disabled them. Interrupts are on, by its token.
+        unsafe { ffi::ndk_helper_local_bh_enable() };
+    }
 }
 
 /// The `work_struct` of an item.

@@ -15,7 +15,10 @@ use super::{
 use crate::{
     ctx::MaySleep,
     queues,
-    sync::SleepItem,
+    sync::{
+        cancel_sync,
+        SleepItem, //
+    },
     verbs::{
         handle,
         work::{
@@ -57,6 +60,11 @@ impl Qp {
     /// Ends all posting and waits until the device has stopped with the QP: every accepted request then has its completion
     /// where the consumer will find it. Sleeps; may be called several times.
     pub(crate) fn quiesce(&self, ctx: &MaySleep) {
+        self.drain(ctx, handle::wait_for_readers);
+    }
+
+    /// [`Self::quiesce`], where `wait` returns when nobody is inside of a post.
+    fn drain(&self, ctx: &MaySleep, wait: impl FnOnce(&MaySleep)) {
         let Ok(lower) = self.lower.get(ctx) else {
             return;
         };
@@ -68,8 +76,8 @@ impl Qp {
         self.set_disconnected();
         self.line.flush_is_ours();
         let _ = lower.to_err(ctx);
-        // After this nobody is inside of a post, and the queues are ours.
-        handle::wait_for_readers(ctx);
+        // After this the queues are ours.
+        wait(ctx);
         if self.is_drained() {
             return;
         }
@@ -97,10 +105,26 @@ impl Qp {
         }
     }
 
-    /// Drains and destroys the device's QP. What the device did not complete is reported as cancelled.
-    pub(super) fn destroy_lower(&self, ctx: &MaySleep) {
+    /// Drains and destroys the device's QP under a consumer that may be posting.
+    pub(super) fn destroy_in_use(&self, ctx: &MaySleep) {
         self.quiesce(ctx);
         drop(self.lower.take(ctx));
+        self.bury(ctx);
+    }
+
+    /// Drains and destroys the device's QP after its close, when the registry does not revoke it either.
+    pub(super) fn destroy_closed(this: &Arc<Self>, ctx: &MaySleep) {
+        cancel_sync::<Self, FLUSH>(this, ctx);
+        // NDKPI: a consumer that closes an object is not inside of a call on it, and makes none any more.
+        this.drain(ctx, |_| ());
+        // SAFETY: The consumer does not look, as above. A connector that does would hold the QP, and its close would pend. The
+        // registry does not, by this function's condition. The work item that flushes has ended, and the other one never looks.
+        drop(unsafe { this.lower.take_unseen() });
+        this.bury(ctx);
+    }
+
+    /// Reports what the device did not complete as cancelled.
+    fn bury(&self, ctx: &MaySleep) {
         if !self.is_drained() {
             self.collect(ctx);
             self.initiator_cq.object().abandon(&self.send, ctx);

@@ -105,6 +105,20 @@ impl<T> Handle<T> {
         // SAFETY: By the type invariant it owns a count, which only this thread has taken out.
         Some(unsafe { Arc::from_raw(raw) })
     }
+
+    /// As [`Self::take`], without waiting.
+    ///
+    /// # Safety
+    ///
+    /// Nobody looks through the handle, and nobody will.
+    pub(crate) unsafe fn take_unseen(&self) -> Option<Arc<T>> {
+        let raw = self.raw.xchg(ptr::null_mut(), Full);
+        if raw.is_null() {
+            return None;
+        }
+        // SAFETY: As in `take`; by this function's requirements there is nobody to wait for.
+        Some(unsafe { Arc::from_raw(raw) })
+    }
 }
 
 impl<T> Drop for Handle<T> {

@@ -52,6 +52,7 @@ pub mod flags;
 pub mod lifetime;
 pub mod limits;
 pub mod listener;
+pub mod patience;
 pub mod queue;
 pub mod status;
 pub mod token;
