@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 # The C example sends its message over IPv4 and IPv6, and leaves nothing.
+# kernels: uml-debug stock
 # timeout: 30
 . "$(dirname "$0")/lib.sh"
 

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 # Unmodified rping against ndk_rping, both ways round, over IPv4 and IPv6; what goes wrong has its status.
-# kernels: uml uml-debug debug stock
+# kernels: uml uml-debug stock
 # timeout: 90
 . "$(dirname "$0")/lib.sh"
 

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 # The guest itself: both namespaces talk RDMA with tools of rdma-core, and nothing is left afterwards.
-# kernels: uml uml-debug debug stock
+# kernels: uml uml-debug stock
 # timeout: 30
 . "$(dirname "$0")/lib.sh"
 

@@ -13,7 +13,10 @@ fn tries(mut patience: Patience) -> Vec<u32> {
 
 #[test]
 fn tries_grow_and_end_with_the_time() {
-    assert_eq!(tries(Patience::new(5000, 100)), [100, 200, 400, 800, 1600, 1900]);
+    assert_eq!(
+        tries(Patience::new(5000, 100)),
+        [100, 200, 400, 800, 1600, 1900]
+    );
     assert_eq!(tries(Patience::new(300, 100)), [100, 200]);
     assert_eq!(tries(Patience::new(100, 100)), [100]);
     assert_eq!(tries(Patience::new(50, 100)), [50]);
