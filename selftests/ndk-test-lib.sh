@@ -22,6 +22,11 @@ _host_script() {
 				chain o { type filter hook output priority -300; meta nfproto ipv6 drop; };
 			}"
 		}
+		forget_neighbours() {
+			ip -n a neigh flush dev veth_a
+			ip -n b neigh flush dev veth_b
+			true
+		}
 		{ eval "\$*"; } >/tmp/ndk-test-host.log 2>&1 && exit 0
 		sed 's/^/ndk-test-host: /' /tmp/ndk-test-host.log >/dev/kmsg
 		exit 1

@@ -352,6 +352,26 @@ static void nobody_listens(struct t *t)
 		t_ping(&p->a, &p->b);
 }
 
+/* An answer of the neighbour that was missed is seen with the next try, long before the time to find it is over. */
+static void cold_neighbour(struct t *t)
+{
+	const struct t_cfg cfg = { .family = t->arg };
+	struct t_pair *p = t_pair_unconnected(t, &cfg);
+	struct sockaddr_storage to;
+	u64 start;
+	int i;
+
+	if (!p)
+		return;
+	t_addr(SIDE_B, t->arg, 7, &to);
+	for (i = 0; i < 5; i++) {
+		EXPECT_STATUS(t, t_host(t, "forget_neighbours"), 0);
+		start = ktime_get_ns();
+		EXPECT_STATUS(t, connect_to(&p->a, &to), -ECONNREFUSED);
+		EXPECT(t, ktime_get_ns() - start < 2ull * t_scale * NSEC_PER_SEC);
+	}
+}
+
 static void no_such_host(struct t *t)
 {
 	struct t_pair *p = t_pair_unconnected(t, NULL);
@@ -621,6 +641,8 @@ static const struct t_case cases[] = {
 	{ "active_side_gives_up_before_accept", active_gives_up, 0 },
 	{ "active_side_gives_up_before_reject", active_gives_up, 1 },
 	{ "nobody_listens_and_retry", nobody_listens },
+	{ "cold_neighbour_over_ipv4", cold_neighbour, AF_INET },
+	{ "cold_neighbour_over_ipv6", cold_neighbour, AF_INET6 },
 	{ "no_such_host_and_retry", no_such_host },
 	{ "no_such_network_and_retry", no_such_network },
 	{ "pause_and_resume", pause_and_resume },
