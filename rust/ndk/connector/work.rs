@@ -154,11 +154,18 @@ impl Connector {
         let mut lower = self.lower.lock();
         loop {
             let mut inner = self.inner.lock();
+            if let Some(epoch) = inner.look_again.take() {
+                drop(inner);
+                let looked = lower.as_ref().map(|id| self.look(id, epoch, ctx));
+                if let Some(Err(status)) = looked {
+                    self.outcome(epoch, Report::AddressError(status));
+                }
+                continue;
+            }
             let arrived = inner.arrived.take();
             let next = inner.todo.pop();
             let has_id = inner.machine.has_id();
             let notify = core::mem::take(&mut inner.message_first);
-            let look_again = inner.look_again.take();
             drop(inner);
             if arrived.is_some() {
                 *lower = arrived;
@@ -166,12 +173,6 @@ impl Connector {
             if let Some(id) = lower.as_ref().filter(|_| notify) {
                 // An error means that the peer's word has come as well.
                 let _ = id.notify_comm_est();
-            }
-            if let (Some(id), Some(epoch)) = (lower.as_ref(), look_again) {
-                if let Err(status) = self.look(id, epoch, ctx) {
-                    self.outcome(epoch, Report::AddressError(status));
-                    continue;
-                }
             }
             match next {
                 Some((epoch, effect)) => self.perform(&mut lower, epoch, effect, ctx),
