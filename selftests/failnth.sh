@@ -4,11 +4,10 @@
 # kernels: uml-debug debug
 # timeout: 150
 # dmesg: Call Trace
+# vmalloc says where it had no memory, whoever made it fail. What is wrong says more than that.
 . "$(dirname "$0")/ndk-test-lib.sh"
 
 FAILSLAB=/sys/kernel/debug/failslab
-# vmalloc says where it had no memory, whoever made it fail. What is wrong says more than that.
-DMESG_ALLOWED='Call Trace'
 
 # one_life N: in the life of a connection, one of the next N allocations fails, wherever it is made.
 one_life() {
