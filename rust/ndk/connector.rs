@@ -6,13 +6,14 @@
 //!
 //! What happens is decided by the machine in `state/connector.rs`. Whoever has something to tell it, a call of the consumer,
 //! the connection manager, the QP or a timer, does so under a spinlock in whatever context it is, and queues the effects. One
-//! work item does them in order, in process context ([`work`]). A second one calls the consumer, in softirq ([`notice`]). What
-//! comes from outside is in [`events`] and [`incoming`].
+//! work item does them in order, in process context ([`work`]); a handler of the connection manager does itself what is next
+//! and waits for nothing. A second work item calls the consumer, in softirq ([`notice`]). What comes from outside is in
+//! [`events`] and [`incoming`].
 //!
 //! # Locks
 //!
-//! `lower`, the worker's, comes before the handler lock of the connector's id, and that before `inner`. So a handler of the
-//! connection manager takes `inner` alone, and never waits.
+//! `lower`, held by the one who does the effects, comes before the handler lock of the connector's id, and that before `inner`.
+//! So a handler of the connection manager only tries to take `lower`, and never waits.
 //!
 //! # Memory
 //!
@@ -172,7 +173,10 @@ struct Inner {
     farewell: PrivateData,
     /// What the peer sent.
     theirs: PrivateData,
+    /// The timer that runs, as the machine knows it.
     alarm: Option<Alarm>,
+    /// The work item that looks at it is under way.
+    ticking: bool,
 }
 
 impl Inner {
@@ -202,6 +206,7 @@ impl Inner {
             farewell: PrivateData::NONE,
             theirs: PrivateData::NONE,
             alarm: None,
+            ticking: false,
         }
     }
 
@@ -252,7 +257,7 @@ pub(crate) struct Connector {
     notify_work: Work<Connector, NOTIFY>,
     #[pin]
     timer_work: DelayedWork<Connector, TIMER>,
-    /// What the worker has on the device; held by the one who works.
+    /// What there is on the device; held by the one who does the effects.
     #[pin]
     lower: Mutex<Option<CmId>>,
     #[pin]
@@ -284,6 +289,9 @@ impl Object for Connector {
         let event = inner.disconnected.take();
         drop(inner);
         drop(event);
+    }
+
+    fn work_off(this: &Arc<Self>) {
         this.kick();
     }
 

@@ -291,14 +291,17 @@ impl Cq {
     /// Has a QP told when the CQ fails. Sleeps.
     pub(crate) fn attach(&self, line: &Arc<FaultLine>) -> Result {
         loop {
-            let wanted = self.users.lock().len().saturating_add(1);
-            let mut bigger = KVec::with_capacity(wanted.next_power_of_two(), GFP_KERNEL)?;
             let mut users = self.users.lock();
-            if users.len() < users.capacity() {
+            let wanted = users.len().saturating_add(1);
+            if wanted <= users.capacity() {
                 let _ = users.push_within_capacity(line.clone());
                 return Ok(());
             }
-            if users.len() >= bigger.capacity() {
+            drop(users);
+            let mut bigger = KVec::with_capacity(wanted.next_power_of_two(), GFP_KERNEL)?;
+            let mut users = self.users.lock();
+            // Somebody else was faster.
+            if users.len() >= bigger.capacity() || users.len() < users.capacity() {
                 continue;
             }
             while let Some(user) = users.pop() {

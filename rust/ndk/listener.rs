@@ -24,7 +24,7 @@ use crate::{
     connector,
     ctx::{
         MaySleep,
-        NoIo, //
+        Process, //
     },
     endpoint::Endpoint,
     ffi,
@@ -331,12 +331,11 @@ impl Listener {
 }
 
 impl CmEvents for Listener {
-    fn event(_this: ArcBorrow<'_, Self>, _id: &Locked<'_>, _event: &CmEvent<'_>) {
+    fn event(_this: ArcBorrow<'_, Self>, _id: &Locked<'_>, _event: &CmEvent<'_>, _ctx: &Process) {
         // Nothing happens at an id that listens, but the removal of the device, which the registry sees to.
     }
 
-    fn incoming(this: ArcBorrow<'_, Self>, incoming: Incoming<'_>) {
-        let _noio = NoIo::enter();
+    fn incoming(this: ArcBorrow<'_, Self>, incoming: Incoming<'_>, ctx: &Process) {
         let mut inner = this.inner.lock();
         let (next, verdict) = inner.machine.incoming();
         inner.machine = next;
@@ -349,7 +348,7 @@ impl CmEvents for Listener {
         };
         let listener: Arc<Self> = this.into();
         match connector::prepare(&listener, local, this.event, &incoming) {
-            Ok(newcomer) => newcomer.deliver(incoming),
+            Ok(newcomer) => newcomer.deliver(incoming, ctx),
             Err(_) => {
                 listener.answered();
                 incoming.refuse();

@@ -41,10 +41,7 @@ use crate::{
     ffi,
     queues,
     state::lifetime::{
-        Answer,
-        CloseEffect,
-        CloseEvent,
-        CloseStage,
+        Closed,
         Kind,
         Last,
         Life, //
@@ -63,7 +60,10 @@ use core::ops::Deref;
 use kernel::{
     alloc::flags::GFP_ATOMIC,
     prelude::*,
-    sync::Arc,
+    sync::{
+        Arc,
+        SetOnce, //
+    },
     workqueue::{
         new_work,
         HasWork,
@@ -102,6 +102,9 @@ pub(crate) trait Object:
     /// Called once, by the close, in any context.
     fn cancel(_this: &Arc<Self>) {}
 
+    /// Has done what [`Self::cancel`] asked for, while something holds the object still. Any context.
+    fn work_off(_this: &Arc<Self>) {}
+
     /// Destroys what is below the object. No reference but the engine's is left.
     fn teardown(_this: &Arc<Self>, _ctx: &MaySleep) {}
 }
@@ -130,12 +133,6 @@ macro_rules! object {
 }
 pub(crate) use object;
 
-/// Where the close of an object is, and what answers it.
-struct Closing {
-    stage: CloseStage,
-    completion: Option<CloseCompletion>,
-}
-
 /// What every object starts with: what consumers see of it, and the engine's part.
 #[pin_data]
 #[repr(C)]
@@ -143,8 +140,8 @@ pub(crate) struct Head<T: Object> {
     /// Read by consumers, through the handle.
     _shell: Shell<T::Shell>,
     life: Life,
-    #[pin]
-    closing: IrqSpinLock<Closing>,
+    /// What answers the close, from the close on.
+    completion: SetOnce<CloseCompletion>,
     /// For [`object!`].
     #[pin]
     pub(crate) teardown_work: Work<T, TEARDOWN>,
@@ -159,10 +156,7 @@ impl<T: Object> Head<T> {
         pin_init!(Self {
             _shell: Shell::new(version),
             life: Life::new(),
-            closing <- new_irq_spinlock!(Closing {
-                stage: CloseStage::Open,
-                completion: None,
-            }),
+            completion: SetOnce::new(),
             teardown_work <- new_work!("ndk::Head::teardown_work"),
             closed_work <- new_work!("ndk::Head::closed_work"),
         })
@@ -171,14 +165,6 @@ impl<T: Object> Head<T> {
     /// Whether the consumer has closed the object.
     pub(crate) fn is_closing(&self) -> bool {
         self.life.is_closing()
-    }
-
-    /// Takes the close one stage on.
-    fn step(&self, event: CloseEvent) -> Option<CloseEffect> {
-        let mut closing = self.closing.lock();
-        let (stage, effect) = closing.stage.step(event).ok()?;
-        closing.stage = stage;
-        Some(effect)
     }
 }
 
@@ -246,7 +232,6 @@ impl<T: Object> Deref for Held<T> {
 impl<T: Object> Drop for Held<T> {
     fn drop(&mut self) {
         if let Last::Yes = self.object.head().life.put(self.kind) {
-            self.object.head().step(CloseEvent::Quiet);
             queues::sleep().enqueue::<T, TEARDOWN>(self.object.clone());
         }
     }
@@ -260,30 +245,32 @@ pub(crate) fn close<T: Object>(this: Arc<T>, completion: Option<CloseCompletion>
     if this.head().life.begin_close().is_err() {
         return;
     }
-    this.head().closing.lock().completion = completion;
-    this.head().step(CloseEvent::Close);
+    if let Some(completion) = completion {
+        // The first close, so it is empty.
+        this.head().completion.populate(completion);
+    }
     // NDKPI: a close starts the cancellation itself, it does not wait for requests to time out.
     T::cancel(&this);
-    let closed = this.head().life.end_close();
-    if this.head().step(CloseEvent::Cancelled(closed)) == Some(CloseEffect::RunTeardown) {
-        queues::sleep().enqueue::<T, TEARDOWN>(this);
+    match this.head().life.end_close() {
+        Closed::AlreadyQuiet => {
+            queues::sleep().enqueue::<T, TEARDOWN>(this);
+        }
+        // Whoever lets go last has it torn down.
+        Closed::Pending => T::work_off(&this),
     }
 }
 
 /// Work item of process context: everything that held the object has let go.
 pub(crate) fn tear_down<T: Object>(this: Arc<T>, ctx: &MaySleep) {
     T::teardown(&this, ctx);
-    this.head().step(CloseEvent::TornDown(Answer::Pending));
     queues::softirq().enqueue_now::<T, CLOSED>(this, ctx);
 }
 
 /// Work item of softirq context: the object's last callback.
 pub(crate) fn complete_close<T: Object>(this: Arc<T>, ctx: &Softirq) {
-    let completion = this.head().closing.lock().completion.take();
-    if let Some(completion) = completion {
+    if let Some(completion) = this.head().completion.as_ref() {
         completion.call(ctx);
     }
-    this.head().step(CloseEvent::Returned);
     // NDKPI: the close of an antecedent completes after this callback returned. `this` owns the references to the
     // antecedents, and goes here.
 }

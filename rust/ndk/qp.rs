@@ -6,7 +6,10 @@ use crate::{
     adapter::Port,
     callback::CreateCompletion,
     cq::Cq,
-    ctx::MaySleep,
+    ctx::{
+        MaySleep,
+        Process, //
+    },
     ffi,
     object::{
         self,
@@ -25,11 +28,7 @@ use crate::{
         status::Status, //
     },
     status::Result,
-    sync::{
-        new_irq_spinlock,
-        sleep_work,
-        IrqSpinLock, //
-    },
+    sync::sleep_work,
     verbs::{
         fault::{
             FaultLine,
@@ -53,7 +52,8 @@ use kernel::{
         atomic::{
             Acquire,
             Atomic,
-            Full, //
+            Full,
+            Relaxed, //
         },
         new_mutex,
         Arc,
@@ -116,13 +116,24 @@ enum Gate {
 
 /// Who uses the QP for a connection.
 #[derive(Clone, Copy, PartialEq, Eq)]
+#[repr(u32)]
 enum Use {
     /// Nobody yet.
-    Free,
+    Free = 0,
     /// A connector.
-    Claimed,
+    Claimed = 1,
     /// A connector got it as far as the device; it serves no other connection.
-    Spent,
+    Spent = 2,
+}
+
+/// How far the end of a QP is.
+struct End {
+    /// The device's QP is in its error state, which it does not leave.
+    failed: bool,
+    /// The last request is posted.
+    sentinel: bool,
+    /// The device takes too long to complete what it has, and is not waited for any more.
+    given_up: bool,
 }
 
 /// A queue pair.
@@ -147,11 +158,10 @@ pub(crate) struct Qp {
     max_transfer: u64,
     inline_size: u64,
     read_invalidates: bool,
-    /// Whether the QP is quiesced. Held by the one who does it: posting sentinels takes the place of the consumer.
+    /// Held by the one who brings the end about: posting the sentinel takes the place of the consumer.
     #[pin]
-    quiet: Mutex<bool>,
-    #[pin]
-    usage: IrqSpinLock<Use>,
+    end: Mutex<End>,
+    usage: Atomic<u32>,
     receive_cq: Held<Cq>,
     initiator_cq: Held<Cq>,
     pd: Held<Pd>,
@@ -248,8 +258,8 @@ impl Qp {
         let limits = port.limits();
         let held = Held::successor(pd)?;
         let line = Arc::pin_init(FaultLine::new(pd.invalidations().clone()), GFP_KERNEL)?;
-        let send = WorkQueue::new(config.initiator_depth, config.context, line.clone())?;
-        let receive = WorkQueue::new(config.receive_depth, config.context, line.clone())?;
+        let send = WorkQueue::new(config.initiator_depth, 1, config.context, line.clone())?;
+        let receive = WorkQueue::new(config.receive_depth, 0, config.context, line.clone())?;
         let events = Arc::new(
             Events {
                 line: line.clone(),
@@ -258,10 +268,10 @@ impl Qp {
             },
             GFP_KERNEL,
         )?;
-        // One more on each queue for the sentinel.
         let caps = QpCaps {
+            // One more for the sentinel.
             max_send_wr: config.initiator_depth.saturating_add(1),
-            max_recv_wr: config.receive_depth.saturating_add(1),
+            max_recv_wr: config.receive_depth,
             max_send_sge: config.max_initiator_sge.max(1),
             max_recv_sge: config.max_receive_sge.max(1),
             max_inline: config.inline_size,
@@ -318,16 +328,19 @@ impl Qp {
                 read_invalidates: limits.adapter_flags
                     & ffi::NDK_ADAPTER_FLAG_RDMA_READ_LOCAL_INVALIDATE
                     != 0,
-                quiet <- new_mutex!(false),
-                usage <- new_irq_spinlock!(Use::Free),
+                end <- new_mutex!(End {
+                    failed: false,
+                    sentinel: false,
+                    given_up: false,
+                }),
+                usage: Atomic::new(Use::Free as u32),
                 receive_cq,
                 initiator_cq,
                 pd: held,
             }),
             GFP_KERNEL,
         )?;
-        qp.receive_cq.attach(&qp.line)?;
-        let ready = qp.initiator_cq.attach(&qp.line).and_then(|()| {
+        let ready = qp.attach().and_then(|()| {
             drop(qp.lower.set(lower));
             // Last: what is registered can be revoked at once.
             port.registry().add(&qp, GFP_KERNEL)
@@ -343,10 +356,21 @@ impl Qp {
         self.pd.adapter().port()
     }
 
+    /// The CQs, each once.
+    fn cqs(&self) -> impl Iterator<Item = &Arc<Cq>> {
+        let (initiator, receive) = (self.initiator_cq.object(), self.receive_cq.object());
+        let other = (!Arc::ptr_eq(initiator, receive)).then_some(receive);
+        [Some(initiator), other].into_iter().flatten()
+    }
+
+    /// Has the CQs tell it when they fail.
+    fn attach(&self) -> Result {
+        self.cqs().try_for_each(|cq| cq.attach(&self.line))
+    }
+
     /// Has the CQs tell it nothing any more.
     fn detach(&self) {
-        self.receive_cq.detach(&self.line);
-        self.initiator_cq.detach(&self.line);
+        self.cqs().for_each(|cq| cq.detach(&self.line));
     }
 
     /// The PD it was made from.
@@ -359,7 +383,7 @@ impl Qp {
     /// # Errors
     ///
     /// `DeviceRemoved`.
-    pub(crate) fn lower(&self, ctx: &MaySleep) -> Result<Arc<qp::Qp>> {
+    pub(crate) fn lower(&self, ctx: &Process) -> Result<Arc<qp::Qp>> {
         self.lower.get(ctx)
     }
 
@@ -393,12 +417,9 @@ impl Claim {
     /// `ConnectionActive` for a QP that a connection uses or has used.
     pub(crate) fn new(qp: &Arc<Qp>, sink: Arc<dyn FaultSink>) -> Result<Self> {
         let held = Held::successor(qp)?;
-        let mut usage = qp.usage.lock();
-        if *usage != Use::Free {
-            return Err(Status::ConnectionActive);
-        }
-        *usage = Use::Claimed;
-        drop(usage);
+        qp.usage
+            .cmpxchg(Use::Free as u32, Use::Claimed as u32, Full)
+            .map_err(|_| Status::ConnectionActive)?;
         qp.line.lead_to(Some(sink));
         Ok(Self { qp: held })
     }
@@ -410,16 +431,16 @@ impl Claim {
 
     /// The connection got as far as the device: the QP serves no other.
     pub(crate) fn spend(&self) {
-        *self.qp.usage.lock() = Use::Spent;
+        self.qp.usage.store(Use::Spent as u32, Relaxed);
     }
 }
 
 impl Drop for Claim {
     fn drop(&mut self) {
         self.qp.line.lead_to(None);
-        let mut usage = self.qp.usage.lock();
-        if *usage == Use::Claimed {
-            *usage = Use::Free;
-        }
+        let _ = self
+            .qp
+            .usage
+            .cmpxchg(Use::Claimed as u32, Use::Free as u32, Full);
     }
 }

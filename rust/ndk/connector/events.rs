@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! What the connection manager and the QP tell a connector. Everything here records and kicks.
+//! What the connection manager and the QP tell a connector.
 
 use super::{
     data::PrivateData,
@@ -8,6 +8,7 @@ use super::{
     Inner, //
 };
 use crate::{
+    ctx::Process,
     state::{
         connector::{
             self as state,
@@ -48,7 +49,7 @@ pub(super) struct Attempt {
 }
 
 impl CmEvents for Attempt {
-    fn event(this: ArcBorrow<'_, Self>, id: &Locked<'_>, event: &CmEvent<'_>) {
+    fn event(this: ArcBorrow<'_, Self>, id: &Locked<'_>, event: &CmEvent<'_>, ctx: &Process) {
         let Some(report) = report_of(id, event) else {
             return;
         };
@@ -59,7 +60,7 @@ impl CmEvents for Attempt {
         let work = inner.looks_again(this.epoch, report) || inner.report(this.epoch, report);
         drop(inner);
         if work {
-            this.connector.kick();
+            this.connector.drive_in_handler(id, this.epoch, ctx);
         }
     }
 }

@@ -11,6 +11,7 @@ use super::{
 };
 use crate::{
     callback::ConnectEvent,
+    ctx::Process,
     listener::Listener,
     object::{
         self,
@@ -97,9 +98,9 @@ pub(crate) fn prepare(
 }
 
 impl Newcomer {
-    /// Takes the connection over and has it delivered. Where it cannot be taken it is refused, and nothing delivered. Process
-    /// context, in the handler of the listener's id.
-    pub(crate) fn deliver(self, incoming: Incoming<'_>) {
+    /// Takes the connection over and has it delivered. Where it cannot be taken it is refused, and nothing delivered. In the
+    /// handler of the listener's id.
+    pub(crate) fn deliver(self, incoming: Incoming<'_>, ctx: &Process) {
         let Self {
             connector,
             arrival,
@@ -111,13 +112,21 @@ impl Newcomer {
             .and_then(|device| Ok(incoming.take(device, queues::sleep().clone(), attempt)?));
         match taken {
             Ok(id) => {
+                // Nobody but a removal of the device holds it.
+                let arrived = match connector.lower.try_lock() {
+                    Some(mut place) => place.replace(id),
+                    None => Some(id),
+                };
                 let mut inner = connector.inner.lock();
-                inner.arrived = Some(id);
+                // The worker puts the id in its place, and destroys it where the device was removed meanwhile.
+                let work = arrived.is_some() || !inner.machine.has_id();
+                inner.arrived = arrived;
                 inner.arrival = Some(arrival);
                 drop(inner);
-                // The worker puts the id in its place, or destroys it where the device was removed meanwhile.
-                connector.kick();
-                queues::softirq().enqueue::<_, NOTIFY>(connector);
+                if work {
+                    connector.kick();
+                }
+                queues::softirq().enqueue_now::<_, NOTIFY>(connector, ctx);
             }
             // Nobody has the handle; this gives it back. The listener counts the connection as answered.
             Err(_) => object::close(connector, None),

@@ -44,8 +44,13 @@ enum Notice {
 }
 
 impl Inner {
-    /// What to tell next.
-    fn notice(&mut self) -> Option<Notice> {
+    /// What to tell next, and whether there is more.
+    fn notice(&mut self) -> (Option<Notice>, bool) {
+        let next = self.next_notice();
+        (next, self.finished.is_some() || self.disconnected.is_some())
+    }
+
+    fn next_notice(&mut self) -> Option<Notice> {
         if let Some(arrival) = self.arrival.take() {
             return Some(Notice::Arrived(arrival));
         }
@@ -61,11 +66,13 @@ impl Inner {
 
 impl BhItem<NOTIFY> for Connector {
     fn run(this: Arc<Self>, ctx: &Softirq) {
-        loop {
-            let notice = this.inner.lock().notice();
+        let mut more = true;
+        while more {
+            let notice;
+            (notice, more) = this.inner.lock().notice();
             // Each reference goes after its callback has returned: only then may a close complete.
             match notice {
-                None => return,
+                None => {}
                 Some(Notice::Arrived(Arrival { listener, event })) => {
                     if listener.head().is_closing() {
                         // NDKPI: requests in flight are refused as soon as the listener is closed.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! The worker of a connector: does in process context, one after the other, what the machine asks for. It waits for the device,
-//! never for the peer.
+//! What the machine asks for, done in process context, one after the other, by the worker of the connector or, where it waits
+//! for nothing, by a handler of the connection manager. Nothing here waits for the peer.
 
 use super::{
     data::{
@@ -16,7 +16,10 @@ use super::{
     TIMER, //
 };
 use crate::{
-    ctx::MaySleep,
+    ctx::{
+        MaySleep,
+        Process, //
+    },
     object::Held,
     qp::Qp,
     queues,
@@ -44,6 +47,7 @@ use crate::{
         cm_id::{
             CmId,
             ConnParam,
+            Locked,
             Ops,
             Reject,
             RETRIES,
@@ -90,6 +94,10 @@ const FIRST_LOOK_MS: u32 = 100;
 /// RNR NAK timer: 0.64 ms. What the connection manager would set, 0, stands for 655 ms.
 const MIN_RNR_TIMER: u8 = 12;
 
+/// How long a timer may run without a look at it: the shortest there is. So whatever starts or stops, the work item of the timers
+/// is queued once.
+const TICK_MS: u32 = DISCONNECT_MS;
+
 /// A timer that runs.
 #[derive(Clone, Copy)]
 pub(super) struct Alarm {
@@ -129,14 +137,12 @@ impl SleepItem<RUN> for Connector {
 impl SleepItem<TIMER> for Connector {
     fn run(this: Arc<Self>, _ctx: &MaySleep) {
         let mut inner = this.inner.lock();
+        inner.ticking = false;
         let Some(alarm) = inner.alarm else {
             return;
         };
-        // The run may be the late one of a timer that was stopped while it began.
-        let left = alarm.left();
-        if left != 0 {
-            drop(inner);
-            this.wake_in(left);
+        if alarm.left() != 0 {
+            this.tick(&mut inner);
             return;
         }
         inner.alarm = None;
@@ -163,7 +169,7 @@ impl Connector {
                 continue;
             }
             let arrived = inner.arrived.take();
-            let next = inner.todo.pop();
+            let next = self.next_effect(&mut inner, |_, _| true);
             let has_id = inner.machine.has_id();
             let notify = core::mem::take(&mut inner.message_first);
             drop(inner);
@@ -187,6 +193,60 @@ impl Connector {
         }
     }
 
+    /// Does what waits to be done as far as a handler can, and leaves the rest to the worker.
+    pub(super) fn drive_in_handler(self: &Arc<Self>, id: &Locked<'_>, epoch: u32, ctx: &Process) {
+        let Some(_lower) = self.lower.try_lock() else {
+            // Whoever works may be about to stop.
+            return self.kick();
+        };
+        let iwarp = self.port().is_iwarp();
+        loop {
+            let mut inner = self.inner.lock();
+            let next = self.next_effect(&mut inner, |of, effect| {
+                of == epoch && is_prompt(effect, iwarp)
+            });
+            let work = !inner.todo.is_empty() || inner.look_again.is_some();
+            drop(inner);
+            match next {
+                Some((epoch, effect)) => self.perform_promptly(id, epoch, effect, ctx),
+                None if work => return self.kick(),
+                None => return,
+            }
+        }
+    }
+
+    /// Takes the next effect, if it is wanted. What can be done under the lock is done on the way.
+    fn next_effect(
+        self: &Arc<Self>,
+        inner: &mut Inner,
+        wanted: impl Fn(u32, Effect) -> bool,
+    ) -> Option<(u32, Effect)> {
+        loop {
+            let (epoch, effect) = inner.todo.pop_if(|(epoch, effect)| wanted(*epoch, *effect))?;
+            match effect {
+                Effect::ArmTimer(timer) => {
+                    inner.alarm = Some(Alarm::new(timer, epoch));
+                    self.tick(inner);
+                }
+                Effect::StopTimer(_) => inner.alarm = None,
+                // The outcome would not matter.
+                Effect::Start(work) if !inner.wants(epoch, work) => {}
+                Effect::CompleteRequest(status) => {
+                    inner.finish(to_result(status));
+                    return Some((epoch, effect));
+                }
+                // Had with the call, where it could fail.
+                Effect::HoldEndpoint => {}
+                Effect::EndClose => {
+                    if core::mem::take(&mut inner.ticking) {
+                        cancel_delayed::<Self, TIMER>(self);
+                    }
+                }
+                _ => return Some((epoch, effect)),
+            }
+        }
+    }
+
     fn perform(
         self: &Arc<Self>,
         lower: &mut Option<CmId>,
@@ -195,18 +255,16 @@ impl Connector {
         ctx: &MaySleep,
     ) {
         match effect {
-            Effect::Start(work) => match self.start(lower, epoch, work, ctx) {
-                Ok(()) => self.outcome(epoch, Report::Done(work)),
-                Err(status) => self.outcome(epoch, Report::Failed(work, status)),
-            },
+            Effect::Start(work) => {
+                if let Err(status) = self.start(lower, epoch, work, ctx) {
+                    self.outcome(epoch, Report::Failed(work, status));
+                }
+            }
             Effect::SendReject(how) => self.send_reject(lower, how),
             Effect::QpToError => {
                 if let Some(qp) = self.qp() {
                     qp.set_disconnected();
-                    if let Ok(lower) = qp.lower(ctx) {
-                        // An error means that the device has stopped with it already.
-                        let _ = lower.to_err(ctx);
-                    }
+                    qp.fail(ctx);
                 }
             }
             Effect::Drain => {
@@ -215,8 +273,6 @@ impl Connector {
                 }
                 self.outcome(epoch, Report::Quiet);
             }
-            Effect::CompleteRequest(status) => self.complete(to_result(status), ctx),
-            Effect::DisconnectEvent => self.raise(ctx),
             Effect::DestroyId => match lower.take() {
                 // NDKPI: a close does not wait for the peer. On iWARP the destruction of an id does, for the answer to a
                 // request that is under way, so it is left to a work item of its own.
@@ -224,15 +280,6 @@ impl Connector {
                 Some(id) => id.destroy(ctx),
                 None => {}
             },
-            Effect::ArmTimer(timer) => {
-                let alarm = Alarm::new(timer, epoch);
-                self.inner.lock().alarm = Some(alarm);
-                self.wake_in(alarm.left());
-            }
-            Effect::StopTimer(_) => {
-                self.inner.lock().alarm = None;
-                cancel_delayed::<Self, TIMER>(self);
-            }
             Effect::ReleaseEndpoint => {
                 let endpoint = self.inner.lock().endpoint.take();
                 drop(endpoint);
@@ -248,9 +295,37 @@ impl Connector {
                     listener.answered();
                 }
             }
-            // The first was had with the call, where it could fail. The second is the return of the teardown.
-            Effect::HoldEndpoint | Effect::EndClose => {}
+            Effect::CompleteRequest(_) | Effect::DisconnectEvent => self.tell(effect, ctx),
+            // Done by [`Self::next_effect`].
+            Effect::ArmTimer(_)
+            | Effect::StopTimer(_)
+            | Effect::HoldEndpoint
+            | Effect::EndClose => {}
         }
+    }
+
+    /// The part of [`Self::perform`] that the handler of `id` may do.
+    fn perform_promptly(
+        self: &Arc<Self>,
+        id: &Locked<'_>,
+        epoch: u32,
+        effect: Effect,
+        ctx: &Process,
+    ) {
+        let Effect::Start(work) = effect else {
+            return self.tell(effect, ctx);
+        };
+        if let Err(status) = self.start_promptly(id, work, ctx) {
+            self.outcome(epoch, Report::Failed(work, status));
+        }
+    }
+
+    /// Has the consumer called.
+    fn tell(self: &Arc<Self>, effect: Effect, ctx: &Process) {
+        if effect == Effect::DisconnectEvent && !self.raise() {
+            return;
+        }
+        queues::softirq().enqueue_now::<_, NOTIFY>(self.clone(), ctx);
     }
 
     /// Tells the machine how something ended. What that leads to comes next.
@@ -258,42 +333,29 @@ impl Connector {
         self.inner.lock().report(epoch, report);
     }
 
-    /// Has the timer looked at.
-    fn wake_in(self: &Arc<Self>, ms: Msecs) {
+    /// Has the timer looked at in time.
+    fn tick(self: &Arc<Self>, inner: &mut Inner) {
+        let Some(alarm) = inner.alarm.filter(|_| !inner.ticking) else {
+            return;
+        };
+        inner.ticking = true;
         // The tick that is going on does not count.
-        let delay = msecs_to_jiffies(ms).saturating_add(1);
+        let delay = msecs_to_jiffies(alarm.left().min(TICK_MS)).saturating_add(1);
         queues::sleep().enqueue_delayed::<_, TIMER>(self.clone(), delay);
     }
 
-    /// Hands the pending request over to its completion.
-    fn complete(self: &Arc<Self>, result: Result, ctx: &MaySleep) {
-        let mut inner = self.inner.lock();
-        if let Some(claim) = inner
-            .claim
-            .as_ref()
-            .filter(|_| inner.machine.is_connected())
-        {
-            claim.spend();
-            claim.qp().set_connected();
-        }
-        inner.finished = inner.request.take().map(|request| (request, result));
-        drop(inner);
-        queues::softirq().enqueue_now::<_, NOTIFY>(self.clone(), ctx);
-    }
-
-    /// Has the consumer told that the peer is gone, if it wants to know and has not ended the connection itself by now.
-    fn raise(self: &Arc<Self>, ctx: &MaySleep) {
+    /// Whether the consumer is to be told that the peer is gone: it wants to know, and has not ended the connection itself by now.
+    fn raise(self: &Arc<Self>) -> bool {
         let Ok(held) = Held::callback(self) else {
-            return;
+            return false;
         };
         let mut inner = self.inner.lock();
         if inner.machine.state() != State::PeerGone || inner.disconnect_event.is_none() {
             drop(inner);
-            return;
+            return false;
         }
         inner.disconnected = Some(held);
-        drop(inner);
-        queues::softirq().enqueue_now::<_, NOTIFY>(self.clone(), ctx);
+        true
     }
 
     fn send_reject(&self, lower: &Option<CmId>, how: RejectAs) {
@@ -308,7 +370,7 @@ impl Connector {
         let _ = id.reject(Reject::Consumer, data.as_bytes());
     }
 
-    /// Starts what takes its time. What the machine does not want any more is left alone, and its outcome does not matter.
+    /// Starts what takes its time.
     fn start(
         self: &Arc<Self>,
         lower: &mut Option<CmId>,
@@ -316,21 +378,26 @@ impl Connector {
         work: Work,
         ctx: &MaySleep,
     ) -> Result {
-        if !self.inner.lock().wants(epoch, work) {
-            return Err(Status::Cancelled);
+        match (work, lower.as_ref()) {
+            (Work::Resolve, _) => {
+                *lower = Some(self.resolve(epoch, ctx)?);
+                Ok(())
+            }
+            (Work::Complete | Work::Accept, Some(id)) => self.establish(id, epoch, work, ctx),
+            (Work::Disconnect, Some(id)) => {
+                id.disconnect().map_err(|_| Status::ConnectionAborted)
+            }
+            (work, Some(id)) => self.start_promptly(&id.lock_handler(ctx), work, ctx),
+            (_, None) => Err(Status::ConnectionInvalid),
         }
-        if work == Work::Resolve {
-            *lower = Some(self.resolve(epoch, ctx)?);
-            return Ok(());
-        }
-        let id = lower.as_ref().ok_or(Status::ConnectionInvalid)?;
+    }
+
+    /// The part of [`Self::start`] that a handler may do.
+    fn start_promptly(&self, id: &Locked<'_>, work: Work, ctx: &Process) -> Result {
         match work {
-            Work::Resolve => Ok(()),
-            Work::Route => id.resolve_route(RESOLVE_MS).map_err(unreachable),
+            Work::Route => id.resolve_route(ctx, RESOLVE_MS).map_err(unreachable),
             Work::Connect => self.send_request(id, ctx),
-            Work::Complete => self.establish(id, epoch, work, ctx),
-            Work::Accept => self.establish(id, epoch, work, ctx),
-            Work::Disconnect => id.disconnect().map_err(|_| Status::ConnectionAborted),
+            _ => Ok(()),
         }
     }
 
@@ -386,7 +453,7 @@ impl Connector {
         Ok((claim.qp().clone(), inner.limits, inner.ours))
     }
 
-    fn send_request(&self, id: &CmId, ctx: &MaySleep) -> Result {
+    fn send_request(&self, id: &Locked<'_>, ctx: &Process) -> Result {
         let (qp, limits, data) = self.message()?;
         let qp = qp.lower(ctx)?;
         let iwarp = self.port().is_iwarp();
@@ -460,7 +527,33 @@ impl Connector {
     }
 }
 
+/// Whether a handler may do it, which waits for nothing. The driver of siw waits for the peer when it connects.
+fn is_prompt(effect: Effect, iwarp: bool) -> bool {
+    match effect {
+        Effect::Start(Work::Route)
+        | Effect::CompleteRequest(_)
+        | Effect::DisconnectEvent
+        | Effect::ArmTimer(_)
+        | Effect::StopTimer(_) => true,
+        Effect::Start(Work::Connect) => !iwarp,
+        _ => false,
+    }
+}
+
 impl Inner {
+    /// Hands the pending request over to its completion.
+    fn finish(&mut self, result: Result) {
+        if let Some(claim) = self
+            .claim
+            .as_ref()
+            .filter(|_| self.machine.is_connected())
+        {
+            claim.spend();
+            claim.qp().set_connected();
+        }
+        self.finished = self.request.take().map(|request| (request, result));
+    }
+
     /// Whether the machine still waits for the outcome of this work.
     pub(super) fn wants(&self, epoch: u32, work: Work) -> bool {
         let state = self.machine.state();

@@ -2,22 +2,25 @@
 
 //! Tokens for the context that code runs in.
 //!
-//! A function that sleeps takes `&MaySleep`, a function that calls a consumer takes `&Softirq`.
-//! Both tokens exist only where the kernel called us in such a context ([`crate::sync`] makes them
+//! A function that sleeps takes `&Process`, or `&MaySleep` if it must not be called by a handler of
+//! the connection manager; a function that calls a consumer takes `&Softirq`.
+//! The tokens exist only where the kernel called us in such a context ([`crate::sync`] makes them
 //! for work items, [`crate::verbs`] for the callbacks of the RDMA core), cannot be sent elsewhere,
 //! and cost nothing.
 
 use crate::ffi;
+use core::ops::Deref;
 use kernel::types::NotThreadSafe;
 
-/// Proof that the current code runs in process context and may sleep.
+/// Proof that the current code runs in process context and may sleep, perhaps in a handler of the
+/// connection manager, which holds up others.
 ///
 /// # Invariants
 ///
 /// While a value exists, its thread is in process context with preemption and interrupts enabled.
-pub(crate) struct MaySleep(NotThreadSafe);
+pub(crate) struct Process(NotThreadSafe);
 
-impl MaySleep {
+impl Process {
     /// Makes the token.
     ///
     /// # Safety
@@ -32,17 +35,49 @@ impl MaySleep {
         token
     }
 
+    /// Lets a debug kernel check that the token tells the truth.
+    #[inline]
+    pub(crate) fn check(&self) {
+        might_sleep();
+    }
+}
+
+/// Proof that the current code runs in process context, may sleep, and is in no handler of the
+/// connection manager: it may wait for one.
+///
+/// # Invariants
+///
+/// While a value exists, its thread holds no handler lock that it did not take through a guard.
+pub(crate) struct MaySleep(Process);
+
+impl Deref for MaySleep {
+    type Target = Process;
+
+    fn deref(&self) -> &Process {
+        &self.0
+    }
+}
+
+impl MaySleep {
+    /// Makes the token.
+    ///
+    /// # Safety
+    ///
+    /// As for [`Process::assume`]; and the caller is not called by a handler of the connection
+    /// manager.
+    #[inline]
+    pub(crate) unsafe fn assume() -> Self {
+        // SAFETY: By the requirements of this function.
+        let process = unsafe { Process::assume() };
+        // INVARIANT: By the requirements of this function.
+        Self(process)
+    }
+
     /// The token of a test, which has a thread of its own.
     #[cfg(CONFIG_KUNIT = "y")]
     pub(crate) fn of_test() -> Self {
         // SAFETY: KUnit runs tests in threads, and they take no locks around this.
         unsafe { Self::assume() }
-    }
-
-    /// Lets a debug kernel check that the token tells the truth.
-    #[inline]
-    pub(crate) fn check(&self) {
-        might_sleep();
     }
 }
 

@@ -6,7 +6,8 @@
 use crate::{
     ctx::{
         self,
-        MaySleep, //
+        MaySleep,
+        Process, //
     },
     ffi,
 };
@@ -294,7 +295,7 @@ impl BhQueue {
 
     /// As [`Self::enqueue`], from process context without a spinlock: runs what is queued on this CPU before it returns, instead
     /// of waking the thread that runs softirqs.
-    pub(crate) fn enqueue_now<T, const ID: u64>(&self, item: Arc<T>, ctx: &MaySleep) -> bool
+    pub(crate) fn enqueue_now<T, const ID: u64>(&self, item: Arc<T>, ctx: &Process) -> bool
     where
         T: BhItem<ID> + WorkItem<ID, Pointer = Arc<T>> + HasWork<T, ID> + Send + Sync + 'static,
     {
@@ -307,7 +308,7 @@ impl BhQueue {
 struct BhOff;
 
 impl BhOff {
-    fn new(ctx: &MaySleep) -> Self {
+    fn new(ctx: &Process) -> Self {
         ctx.check();
         // SAFETY: Undone by the drop, in this thread: the value does not leave `enqueue_now`.
         unsafe { ffi::ndk_helper_local_bh_disable() };

@@ -3,12 +3,13 @@
 //! The end of a QP.
 //!
 //! [`Qp::quiesce`] is the flush of a disconnect and of a close: no post gets in any more, the device's QP goes to the error
-//! state, a sentinel follows on each queue, and when both came out every request that was accepted has its completion in the
-//! CQ. If the consumer does not poll, the provider takes the completions out itself ([`Cq::collect`]).
+//! state, a sentinel follows in the initiator queue, and when it and all receives came out every request that was accepted has
+//! its completion in the CQ. If the consumer does not poll, the provider takes the completions out itself ([`Cq::collect`]).
 //!
 //! [`Cq::collect`]: crate::cq::Cq::collect
 
 use super::{
+    End,
     Qp,
     FLUSH, //
 };
@@ -21,14 +22,12 @@ use crate::{
     },
     verbs::{
         handle,
+        qp,
         work::{
             Tag,
             WorkQueue, //
         },
-        wr::{
-            RecvWr,
-            SendWr, //
-        },
+        wr::SendWr,
     }, //
 };
 use kernel::{
@@ -57,8 +56,18 @@ impl Qp {
         self.send.in_flight() == 0 && self.receive.in_flight() == 0
     }
 
+    /// Brings the device's QP to its error state, where everything that is posted completes as flushed. Sleeps; may be called
+    /// several times.
+    pub(crate) fn fail(&self, ctx: &MaySleep) {
+        if let Ok(lower) = self.lower.get(ctx) {
+            fail(&mut self.end.lock(), &lower, ctx);
+        }
+    }
+
     /// Ends all posting and waits until the device has stopped with the QP: every accepted request then has its completion
     /// where the consumer will find it. Sleeps; may be called several times.
+    ///
+    /// A post that is made meanwhile may still be accepted, and is flushed like one that was made before.
     pub(crate) fn quiesce(&self, ctx: &MaySleep) {
         self.drain(ctx, handle::wait_for_readers);
     }
@@ -68,29 +77,23 @@ impl Qp {
         let Ok(lower) = self.lower.get(ctx) else {
             return;
         };
-        let mut quiet = self.quiet.lock();
-        if *quiet {
-            return;
-        }
-        *quiet = true;
+        let mut end = self.end.lock();
         self.set_disconnected();
         self.line.flush_is_ours();
-        let _ = lower.to_err(ctx);
-        // After this the queues are ours.
-        wait(ctx);
-        if self.is_drained() {
-            return;
+        fail(&mut end, &lower, ctx);
+        // Receives are flushed one by one. Silent sends that succeeded before are not: they want a completion behind them.
+        if !end.sentinel && self.send.in_flight() != 0 {
+            end.sentinel = true;
+            // After this the queue is ours.
+            wait(ctx);
+            post_sentinel(&self.send, |id| {
+                lower.post_send(SendWr::send(id, &[]).signaled())
+            });
         }
-        post_sentinel(&self.send, |id| {
-            lower.post_send(SendWr::send(id, &[]).signaled())
-        });
-        post_sentinel(&self.receive, |id| lower.post_recv(RecvWr::new(id, &[])));
         let begin = Instant::<Monotonic>::now();
-        while !self.is_drained() {
+        while !end.given_up && !self.is_drained() {
             let waited = begin.elapsed();
-            if waited > DEVICE_DRAINS {
-                break;
-            }
+            end.given_up = waited > DEVICE_DRAINS;
             if waited > CONSUMER_DRAINS {
                 self.collect(ctx);
             }
@@ -99,10 +102,7 @@ impl Qp {
     }
 
     fn collect(&self, ctx: &MaySleep) {
-        self.initiator_cq.object().collect(ctx);
-        if !Arc::ptr_eq(self.initiator_cq.object(), self.receive_cq.object()) {
-            self.receive_cq.object().collect(ctx);
-        }
+        self.cqs().for_each(|cq| cq.collect(ctx));
     }
 
     /// Drains and destroys the device's QP under a consumer that may be posting.
@@ -133,6 +133,12 @@ impl Qp {
     }
 }
 
+/// [`Qp::fail`], by the one who has the end in hand. Once, since devices in software stop their work for it each time.
+fn fail(end: &mut End, lower: &qp::Qp, ctx: &MaySleep) {
+    // An error means that the device has stopped with it already.
+    end.failed = end.failed || lower.to_err(ctx).is_ok();
+}
+
 /// Posts the last request of a queue. One that the device refuses is done without: the others are still flushed.
 fn post_sentinel(queue: &WorkQueue, post: impl FnOnce(u64) -> Result) {
     if let Ok(reservation) = queue.reserve_sentinel() {
@@ -152,8 +158,6 @@ pub(crate) fn flush(qp: &Arc<Qp>) {
 
 impl SleepItem<FLUSH> for Qp {
     fn run(this: Arc<Self>, ctx: &MaySleep) {
-        if let Ok(lower) = this.lower.get(ctx) {
-            let _ = lower.to_err(ctx);
-        }
+        this.fail(ctx);
     }
 }

@@ -7,8 +7,8 @@
 //! the QP.
 //!
 //! Events of an id come one at a time, under the id's *handler lock*. Whoever holds that lock has a
-//! [`Locked`]: the handler itself, and others through [`CmId::lock_handler`]. A handler blocks all
-//! connections of its CPU, so it records and kicks.
+//! [`Locked`]: the handler itself, and others through [`CmId::lock_handler`]. A handler holds up the
+//! other connections, so it waits for nothing: neither for the peer nor for another handler.
 //!
 //! Destruction waits for the handler. [`CmId::destroy`] therefore wants a token that a handler has
 //! not got, and dropping an id hands it to a work queue.
@@ -16,7 +16,10 @@
 //! C header: [`include/rdma/rdma_cm.h`](srctree/include/rdma/rdma_cm.h)
 
 use crate::{
-    ctx::MaySleep,
+    ctx::{
+        MaySleep,
+        Process, //
+    },
     ffi,
     sync::{
         sleep_work,
@@ -79,7 +82,7 @@ pub(crate) const RETRIES: u8 = 6;
 /// does not lose the connection.
 pub(crate) const RNR_RETRIES: u8 = 7;
 
-/// Parameters of [`CmId::connect`] and [`Locked::accept`].
+/// Parameters of [`Locked::connect`] and [`Locked::accept`].
 #[derive(Clone, Copy)]
 pub(crate) struct ConnParam<'a> {
     /// Data for the peer's consumer, at most 255 bytes.
@@ -216,8 +219,8 @@ impl Ops {
     }
 
     /// Finds the path to the peer; ends in [`CmEvent::RouteResolved`] or [`CmEvent::RouteError`].
-    /// Sleeps.
-    pub(crate) fn resolve_route(&self, timeout_ms: u32) -> Result {
+    pub(crate) fn resolve_route(&self, ctx: &Process, timeout_ms: u32) -> Result {
+        ctx.check();
         // SAFETY: Valid by the type invariant.
         // CAST: Never narrower than 32 bits.
         to_result(unsafe { ffi::rdma_resolve_route(self.as_raw(), timeout_ms as c_ulong) })
@@ -243,6 +246,14 @@ impl Deref for Locked<'_> {
 }
 
 impl Locked<'_> {
+    /// Sends the connect request; from [`CmEvent::RouteResolved`] on. Ends in an event.
+    pub(crate) fn connect(&self, ctx: &Process, param: &ConnParam<'_>) -> Result {
+        ctx.check();
+        let mut raw = param.to_raw()?;
+        // SAFETY: Valid by the type invariant, and its handler lock is held.
+        to_result(unsafe { ffi::rdma_connect_locked(self.as_raw(), &mut raw) })
+    }
+
     /// Accepts an incoming connection, whose QP is in RTS already. On error the peer is rejected.
     pub(crate) fn accept(&self, param: &ConnParam<'_>) -> Result {
         let mut raw = param.to_raw()?;
@@ -433,14 +444,6 @@ impl CmId {
                 timeout_ms as c_ulong,
             )
         })
-    }
-
-    /// Sends the connect request; from [`CmEvent::RouteResolved`] on. Ends in an event.
-    pub(crate) fn connect(&self, ctx: &MaySleep, param: &ConnParam<'_>) -> Result {
-        ctx.check();
-        let mut raw = param.to_raw()?;
-        // SAFETY: Valid by the type invariant.
-        to_result(unsafe { ffi::rdma_connect(self.as_raw(), &mut raw) })
     }
 
     /// Starts to listen on the address bound. InfiniBand and RoCE ignore `backlog`.

@@ -6,7 +6,10 @@
 //! content out waits until nobody looks at it any more, so it can be destroyed.
 
 use crate::{
-    ctx::MaySleep,
+    ctx::{
+        MaySleep,
+        Process, //
+    },
     ffi,
     state::status::Status,
     status::Result, //
@@ -88,7 +91,7 @@ impl<T> Handle<T> {
     /// # Errors
     ///
     /// `DeviceRemoved` when the handle is empty.
-    pub(crate) fn get(&self, _ctx: &MaySleep) -> Result<Arc<T>> {
+    pub(crate) fn get(&self, _ctx: &Process) -> Result<Arc<T>> {
         let guard = rcu::read_lock();
         let content: *const T = self.access(&guard)?;
         // SAFETY: It came from `Arc::into_raw`, and owns a count while the guard exists.

@@ -440,7 +440,7 @@ mod tests {
     fn queue(count: usize) -> Result<Arc<WorkQueue>> {
         let invalidations = Arc::new(crate::verbs::fault::Invalidations::new(), GFP_KERNEL)?;
         let line = Arc::pin_init(FaultLine::new(invalidations), GFP_KERNEL)?;
-        let queue = WorkQueue::new(8, 0, line)?;
+        let queue = WorkQueue::new(8, 1, 0, line)?;
         for context in 1..=count {
             let reservation = queue.reserve(false)?;
             let context = core::ptr::without_provenance_mut(context);

@@ -5,7 +5,8 @@
 use crate::{
     ctx::{
         self,
-        MaySleep, //
+        MaySleep,
+        Process, //
     },
     ffi,
     verbs::{
@@ -293,7 +294,7 @@ impl Qp {
     }
 
     /// Moves the QP to another state. Sleeps.
-    pub(crate) fn modify(&self, ctx: &MaySleep, attr: &QpAttr) -> Result {
+    pub(crate) fn modify(&self, ctx: &Process, attr: &QpAttr) -> Result {
         ctx.check();
         // The core writes into the attributes (source address, access), so give it a copy.
         let mut raw = attr.raw;

@@ -118,9 +118,14 @@ unsafe impl Send for WorkQueue {}
 unsafe impl Sync for WorkQueue {}
 
 impl WorkQueue {
-    /// A queue for `depth` requests of the consumer and one sentinel. Sleeps.
-    pub(crate) fn new(depth: u32, qp_context: usize, line: Arc<FaultLine>) -> Result<Arc<Self>> {
-        let ring = Ring::new(depth, 1)?;
+    /// A queue for `depth` requests of the consumer and `sentinels` of the provider. Sleeps.
+    pub(crate) fn new(
+        depth: u32,
+        sentinels: u32,
+        qp_context: usize,
+        line: Arc<FaultLine>,
+    ) -> Result<Arc<Self>> {
+        let ring = Ring::new(depth, sentinels)?;
         let count = ring.slots();
         let mut this = UniqueArc::new(
             Self {
@@ -333,7 +338,7 @@ mod tests {
     fn queue(depth: u32) -> Result<Arc<WorkQueue>> {
         let invalidations = Arc::new(crate::verbs::fault::Invalidations::new(), GFP_KERNEL)?;
         let line = Arc::pin_init(FaultLine::new(invalidations), GFP_KERNEL)?;
-        WorkQueue::new(depth, QP, line)
+        WorkQueue::new(depth, 1, QP, line)
     }
 
     /// Posts a request; gives its id, and whether the device is to signal it.

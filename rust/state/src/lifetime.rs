@@ -19,12 +19,8 @@
 //!   try_get: yes          try_get: refused, get: yes                              one caller is told
 //! ```
 //!
-//! After quiet, [`CloseStage`] fixes the order of what is left to do:
-//!
-//! ```text
-//!   Open ─Close─► Cancel ─Cancelled─► Drain ─Quiet─► Teardown ─TornDown─► Report ─Returned─► Release ─Released─► Closed
-//!                                                        └──────── answered inline ──────────┘
-//! ```
+//! After quiet, the one who was told destroys what lies below the object, calls the CloseCompletion, and puts the references on
+//! the antecedents when it has returned.
 //!
 //! # Rules (section 3)
 //!
@@ -261,97 +257,5 @@ impl Life {
             requests: count(Kind::Request),
             successors: count(Kind::Successor),
         }
-    }
-}
-
-/// How far a close has come.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum CloseStage {
-    /// Close has not been called.
-    Open,
-    /// The closer starts the cancellation of what is in flight.
-    Cancel,
-    /// References are still held.
-    Drain,
-    /// Quiet: what lies below the object is being destroyed.
-    Teardown,
-    /// The CloseCompletion has been called and has not returned.
-    Report,
-    /// The references on the antecedents are being put.
-    Release,
-    /// Nothing is left to do.
-    Closed,
-}
-
-/// What happens to a closing object.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum CloseEvent {
-    /// The consumer calls Close.
-    Close,
-    /// The cancellation is started and the handle reference is put.
-    Cancelled(Closed),
-    /// Somebody put the last reference.
-    Quiet,
-    /// The teardown is done.
-    TornDown(Answer),
-    /// The CloseCompletion has returned.
-    Returned,
-    /// The references on the antecedents are put.
-    Released,
-}
-
-/// How the Close call is answered (section 2.5).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Answer {
-    /// By its return value: the CloseCompletion is never called.
-    Inline,
-    /// The call returned pending: the CloseCompletion is called exactly once.
-    Pending,
-}
-
-/// What is to be done next for a closing object.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum CloseEffect {
-    /// Start the cancellation, then put the handle reference.
-    StartCancellation,
-    /// Wait for the last reference.
-    Wait,
-    /// Destroy what lies below the object.
-    RunTeardown,
-    /// Call the CloseCompletion, holding no lock.
-    CallCompletion,
-    /// Put the references on the antecedents.
-    PutAntecedents,
-    /// Nothing: the object is gone.
-    Done,
-}
-
-impl CloseStage {
-    /// The next stage and what to do there.
-    ///
-    /// An event that does not belong to the stage is refused with [`Status::InvalidDeviceState`].
-    pub fn step(self, event: CloseEvent) -> Result<(CloseStage, CloseEffect), Status> {
-        let next = match (self, event) {
-            (CloseStage::Open, CloseEvent::Close) => {
-                (CloseStage::Cancel, CloseEffect::StartCancellation)
-            }
-            (CloseStage::Cancel, CloseEvent::Cancelled(Closed::Pending)) => {
-                (CloseStage::Drain, CloseEffect::Wait)
-            }
-            (CloseStage::Cancel, CloseEvent::Cancelled(Closed::AlreadyQuiet))
-            | (CloseStage::Drain, CloseEvent::Quiet) => {
-                (CloseStage::Teardown, CloseEffect::RunTeardown)
-            }
-            (CloseStage::Teardown, CloseEvent::TornDown(Answer::Pending)) => {
-                (CloseStage::Report, CloseEffect::CallCompletion)
-            }
-            (CloseStage::Teardown, CloseEvent::TornDown(Answer::Inline))
-            | (CloseStage::Report, CloseEvent::Returned) => {
-                (CloseStage::Release, CloseEffect::PutAntecedents)
-            }
-            (CloseStage::Release, CloseEvent::Released) => (CloseStage::Closed, CloseEffect::Done),
-            _ => return Err(Status::InvalidDeviceState),
-        };
-        Ok(next)
     }
 }

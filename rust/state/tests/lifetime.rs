@@ -4,9 +4,7 @@
 
 #![cfg(not(loom))]
 
-use ndk_state::lifetime::{
-    Answer, CloseEffect, CloseEvent, CloseStage, Closed, Counts, Kind, Last, Life,
-};
+use ndk_state::lifetime::{Closed, Counts, Kind, Last, Life};
 use ndk_state::status::Status;
 use proptest::prelude::*;
 
@@ -84,70 +82,6 @@ fn a_full_count_refuses_and_spills_into_no_other() {
             successors: 1,
         }
     );
-}
-
-#[test]
-fn every_stage_takes_only_its_own_events() {
-    use CloseStage as S;
-    let events = [
-        CloseEvent::Close,
-        CloseEvent::Cancelled(Closed::AlreadyQuiet),
-        CloseEvent::Cancelled(Closed::Pending),
-        CloseEvent::Quiet,
-        CloseEvent::TornDown(Answer::Inline),
-        CloseEvent::TornDown(Answer::Pending),
-        CloseEvent::Returned,
-        CloseEvent::Released,
-    ];
-    let legal = [
-        (
-            S::Open,
-            events[0],
-            S::Cancel,
-            CloseEffect::StartCancellation,
-        ),
-        (S::Cancel, events[1], S::Teardown, CloseEffect::RunTeardown),
-        (S::Cancel, events[2], S::Drain, CloseEffect::Wait),
-        (S::Drain, events[3], S::Teardown, CloseEffect::RunTeardown),
-        (
-            S::Teardown,
-            events[4],
-            S::Release,
-            CloseEffect::PutAntecedents,
-        ),
-        (
-            S::Teardown,
-            events[5],
-            S::Report,
-            CloseEffect::CallCompletion,
-        ),
-        (
-            S::Report,
-            events[6],
-            S::Release,
-            CloseEffect::PutAntecedents,
-        ),
-        (S::Release, events[7], S::Closed, CloseEffect::Done),
-    ];
-    let stages = [
-        S::Open,
-        S::Cancel,
-        S::Drain,
-        S::Teardown,
-        S::Report,
-        S::Release,
-        S::Closed,
-    ];
-    for stage in stages {
-        for event in events {
-            let expected = legal
-                .iter()
-                .find(|row| row.0 == stage && row.1 == event)
-                .map(|row| (row.2, row.3))
-                .ok_or(Status::InvalidDeviceState);
-            assert_eq!(stage.step(event), expected, "{stage:?} {event:?}");
-        }
-    }
 }
 
 #[derive(Clone, Copy, Debug)]

@@ -10,7 +10,10 @@ use super::{
     State, //
 };
 use crate::{
-    ctx::NoIo,
+    ctx::{
+        NoIo,
+        Process, //
+    },
     ffi,
     sync::SleepQueue,
     verbs::{
@@ -39,12 +42,12 @@ use kernel::{
 
 /// What happens at an id.
 pub(crate) trait CmEvents: Send + Sync + Sized + 'static {
-    /// An event of a connection. Process context, under the id's handler lock.
-    fn event(this: ArcBorrow<'_, Self>, id: &Locked<'_>, event: &CmEvent<'_>);
+    /// An event of a connection. Under the id's handler lock, within a [`NoIo`] scope.
+    fn event(this: ArcBorrow<'_, Self>, id: &Locked<'_>, event: &CmEvent<'_>, ctx: &Process);
 
-    /// A connection comes in for a listener. Process context, under the handler locks of the
-    /// listener and of the new id. Dropping `incoming` rejects it.
-    fn incoming(_this: ArcBorrow<'_, Self>, _incoming: Incoming<'_>) {}
+    /// A connection comes in for a listener. Under the handler locks of the listener and of the new
+    /// id, within a [`NoIo`] scope. Dropping `incoming` rejects it.
+    fn incoming(_this: ArcBorrow<'_, Self>, _incoming: Incoming<'_>, _ctx: &Process) {}
 }
 
 /// What the peer sent along, and what it can take.
@@ -143,7 +146,6 @@ impl<'a> Incoming<'a> {
             return Err(EXDEV);
         }
         let context = Arc::as_ptr(&events).cast_mut().cast();
-        let _noio = NoIo::enter();
         // SAFETY: The handler's verdict will be to keep the id, so the right to destroy it is the
         // caller's; the context is set below, where no handler can run yet.
         let state = unsafe { State::new(self.ops.raw, events, device, queue) };
@@ -187,6 +189,9 @@ impl<E: CmEvents> Callbacks<E> {
         let event = unsafe { &*event };
         // INVARIANT: The id stays during the call.
         let ops = Ops { raw };
+        let _noio = NoIo::enter();
+        // SAFETY: By this function's requirements; what rdma_cm holds are mutexes.
+        let ctx = unsafe { Process::assume() };
 
         if event.event == ffi::rdma_cm_event_type_RDMA_CM_EVENT_CONNECT_REQUEST {
             let verdict = Cell::new(ECONNREFUSED.to_errno());
@@ -197,7 +202,7 @@ impl<E: CmEvents> Callbacks<E> {
                 verdict: &verdict,
                 _not_send: NotThreadSafe,
             };
-            E::incoming(events, incoming);
+            E::incoming(events, incoming, &ctx);
             return verdict.get();
         }
 
@@ -208,7 +213,7 @@ impl<E: CmEvents> Callbacks<E> {
         };
         // SAFETY: The event belongs to this id.
         let event = unsafe { CmEvent::from_raw(id, event) };
-        E::event(events, &locked, &event);
+        E::event(events, &locked, &event, &ctx);
         0
     }
 }
