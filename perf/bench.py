@@ -101,7 +101,7 @@ def measurements():
                 [Figure("", "1/s", rate, (">=", 0.90))],
                 test="send_rate", size=64, depth=128, qps=qps, chain=chain, iters=8192,
             )
-    for flight, iters in (1, 40), (16, 160):
+    for flight, iters in (1, 400), (16, 1600):
         yield Measurement(
             f"M6-{flight}",
             f"connect, accept, close; {flight} in flight",

@@ -238,6 +238,11 @@ impl Inner {
         self.apply(self.machine.report(epoch, report))
     }
 
+    /// The QP of the connection.
+    fn qp(&self) -> Option<Arc<Qp>> {
+        self.claim.as_ref().map(|claim| claim.qp().clone())
+    }
+
     /// Takes what the peer said in an answer to `self.limits`.
     fn take_data(&mut self, data: &ConnData<'_>) {
         self.theirs = PrivateData::copy(data.private_data);
@@ -356,8 +361,7 @@ impl Connector {
 
     /// The QP of the connection.
     fn qp(&self) -> Option<Arc<Qp>> {
-        let inner = self.inner.lock();
-        inner.claim.as_ref().map(|claim| claim.qp().clone())
+        self.inner.lock().qp()
     }
 
     /// Wakes the worker.

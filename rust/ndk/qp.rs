@@ -391,6 +391,11 @@ impl Qp {
         self.gate.load(Acquire)
     }
 
+    /// The connection that has claimed it got as far as the device: it serves no other.
+    pub(crate) fn spend(&self) {
+        self.usage.store(Use::Spent as u32, Relaxed);
+    }
+
     /// Lets initiator requests in. Any context.
     pub(crate) fn set_connected(&self) {
         let _ = self
@@ -427,11 +432,6 @@ impl Claim {
     /// The QP.
     pub(crate) fn qp(&self) -> &Arc<Qp> {
         self.qp.object()
-    }
-
-    /// The connection got as far as the device: the QP serves no other.
-    pub(crate) fn spend(&self) {
-        self.qp.usage.store(Use::Spent as u32, Relaxed);
     }
 }
 

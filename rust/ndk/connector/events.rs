@@ -53,15 +53,13 @@ impl CmEvents for Attempt {
         let Some(report) = report_of(id, event) else {
             return;
         };
-        let mut inner = this.connector.inner.lock();
-        if inner.machine.epoch() == this.epoch {
-            inner.note(event);
-        }
-        let work = inner.looks_again(this.epoch, report) || inner.report(this.epoch, report);
-        drop(inner);
-        if work {
-            this.connector.drive_in_handler(id, this.epoch, ctx);
-        }
+        let epoch = this.epoch;
+        this.connector.handle(id, epoch, ctx, |inner| {
+            if inner.machine.epoch() == epoch {
+                inner.note(event);
+            }
+            inner.looks_again(epoch, report) || inner.report(epoch, report)
+        });
     }
 }
 

@@ -98,6 +98,14 @@ const MIN_RNR_TIMER: u8 = 12;
 /// is queued once.
 const TICK_MS: u32 = DISCONNECT_MS;
 
+/// An effect that is next.
+struct ToDo {
+    epoch: u32,
+    effect: Effect,
+    /// For what happens to it.
+    qp: Option<Arc<Qp>>,
+}
+
 /// A timer that runs.
 #[derive(Clone, Copy)]
 pub(super) struct Alarm {
@@ -158,7 +166,8 @@ impl Connector {
     /// Does all that waits to be done.
     pub(super) fn drive(self: &Arc<Self>, ctx: &MaySleep) {
         let mut lower = self.lower.lock();
-        loop {
+        let mut more = true;
+        while more {
             let mut inner = self.inner.lock();
             if let Some(epoch) = inner.look_again.take() {
                 drop(inner);
@@ -172,6 +181,8 @@ impl Connector {
             let next = self.next_effect(&mut inner, |_, _| true);
             let has_id = inner.machine.has_id();
             let notify = core::mem::take(&mut inner.message_first);
+            // What others add from here on they wake the worker for.
+            more = !inner.todo.is_empty();
             drop(inner);
             if arrived.is_some() {
                 *lower = arrived;
@@ -180,38 +191,45 @@ impl Connector {
                 // An error means that the peer's word has come as well.
                 let _ = id.notify_comm_est();
             }
-            match next {
-                Some((epoch, effect)) => self.perform(&mut lower, epoch, effect, ctx),
-                None => {
-                    // An id that came in when the device was already being removed.
-                    if let Some(id) = lower.take_if(|_| !has_id) {
-                        id.destroy(ctx);
-                    }
-                    return;
-                }
+            if let Some(todo) = next {
+                more |= self.perform(&mut lower, todo, ctx);
+            } else if let Some(id) = lower.take_if(|_| !has_id) {
+                // It came in when the device was already being removed.
+                id.destroy(ctx);
             }
         }
     }
 
-    /// Does what waits to be done as far as a handler can, and leaves the rest to the worker.
-    pub(super) fn drive_in_handler(self: &Arc<Self>, id: &Locked<'_>, epoch: u32, ctx: &Process) {
-        let Some(_lower) = self.lower.try_lock() else {
-            // Whoever works may be about to stop.
-            return self.kick();
-        };
+    /// Takes note of an event of the connection manager, does what it leads to as far as a handler can, and leaves the rest to
+    /// the worker.
+    pub(super) fn handle(
+        self: &Arc<Self>,
+        id: &Locked<'_>,
+        epoch: u32,
+        ctx: &Process,
+        note: impl FnOnce(&mut Inner) -> bool,
+    ) {
+        // If it cannot be had, whoever works may be about to stop.
+        let lower = self.lower.try_lock();
         let iwarp = self.port().is_iwarp();
-        loop {
-            let mut inner = self.inner.lock();
-            let next = self.next_effect(&mut inner, |of, effect| {
-                of == epoch && is_prompt(effect, iwarp)
-            });
-            let work = !inner.todo.is_empty() || inner.look_again.is_some();
+        let prompt = |of, effect| lower.is_some() && of == epoch && is_prompt(effect, iwarp);
+        let mut inner = self.inner.lock();
+        let mut more = note(&mut inner);
+        while more {
+            let next = self.next_effect(&mut inner, prompt);
+            more = !inner.todo.is_empty() || inner.look_again.is_some();
             drop(inner);
-            match next {
-                Some((epoch, effect)) => self.perform_promptly(id, epoch, effect, ctx),
-                None if work => return self.kick(),
-                None => return,
+            let Some(todo) = next else {
+                if more {
+                    self.kick();
+                }
+                return;
+            };
+            more |= self.perform_promptly(id, todo, ctx);
+            if !more {
+                return;
             }
+            inner = self.inner.lock();
         }
     }
 
@@ -220,9 +238,10 @@ impl Connector {
         self: &Arc<Self>,
         inner: &mut Inner,
         wanted: impl Fn(u32, Effect) -> bool,
-    ) -> Option<(u32, Effect)> {
+    ) -> Option<ToDo> {
         loop {
             let (epoch, effect) = inner.todo.pop_if(|(epoch, effect)| wanted(*epoch, *effect))?;
+            let mut qp = None;
             match effect {
                 Effect::ArmTimer(timer) => {
                     inner.alarm = Some(Alarm::new(timer, epoch));
@@ -231,10 +250,6 @@ impl Connector {
                 Effect::StopTimer(_) => inner.alarm = None,
                 // The outcome would not matter.
                 Effect::Start(work) if !inner.wants(epoch, work) => {}
-                Effect::CompleteRequest(status) => {
-                    inner.finish(to_result(status));
-                    return Some((epoch, effect));
-                }
                 // Had with the call, where it could fail.
                 Effect::HoldEndpoint => {}
                 Effect::EndClose => {
@@ -242,36 +257,42 @@ impl Connector {
                         cancel_delayed::<Self, TIMER>(self);
                     }
                 }
-                _ => return Some((epoch, effect)),
+                _ => {
+                    match effect {
+                        Effect::CompleteRequest(status) => inner.finish(to_result(status)),
+                        Effect::QpToError | Effect::Drain => qp = inner.qp(),
+                        _ => {}
+                    }
+                    return Some(ToDo { epoch, effect, qp });
+                }
             }
         }
     }
 
+    /// Does one thing. Returns whether that leads to more.
     fn perform(
         self: &Arc<Self>,
         lower: &mut Option<CmId>,
-        epoch: u32,
-        effect: Effect,
+        ToDo { epoch, effect, qp }: ToDo,
         ctx: &MaySleep,
-    ) {
+    ) -> bool {
         match effect {
             Effect::Start(work) => {
-                if let Err(status) = self.start(lower, epoch, work, ctx) {
-                    self.outcome(epoch, Report::Failed(work, status));
-                }
+                let started = self.start(lower, epoch, work, ctx);
+                return self.started(epoch, work, started);
             }
             Effect::SendReject(how) => self.send_reject(lower, how),
             Effect::QpToError => {
-                if let Some(qp) = self.qp() {
+                if let Some(qp) = qp {
                     qp.set_disconnected();
                     qp.fail(ctx);
                 }
             }
             Effect::Drain => {
-                if let Some(qp) = self.qp() {
+                if let Some(qp) = qp {
                     qp.quiesce(ctx);
                 }
-                self.outcome(epoch, Report::Quiet);
+                return self.outcome(epoch, Report::Quiet);
             }
             Effect::DestroyId => match lower.take() {
                 // NDKPI: a close does not wait for the peer. On iWARP the destruction of an id does, for the answer to a
@@ -302,21 +323,29 @@ impl Connector {
             | Effect::HoldEndpoint
             | Effect::EndClose => {}
         }
+        false
     }
 
     /// The part of [`Self::perform`] that the handler of `id` may do.
     fn perform_promptly(
         self: &Arc<Self>,
         id: &Locked<'_>,
-        epoch: u32,
-        effect: Effect,
+        ToDo { epoch, effect, .. }: ToDo,
         ctx: &Process,
-    ) {
+    ) -> bool {
         let Effect::Start(work) = effect else {
-            return self.tell(effect, ctx);
+            self.tell(effect, ctx);
+            return false;
         };
-        if let Err(status) = self.start_promptly(id, work, ctx) {
-            self.outcome(epoch, Report::Failed(work, status));
+        let started = self.start_promptly(id, work, ctx);
+        self.started(epoch, work, started.map(|()| false))
+    }
+
+    /// Tells the machine if something did not even begin. Returns whether there is more to do.
+    fn started(&self, epoch: u32, work: Work, result: Result<bool>) -> bool {
+        match result {
+            Ok(more) => more,
+            Err(status) => self.outcome(epoch, Report::Failed(work, status)),
         }
     }
 
@@ -328,9 +357,9 @@ impl Connector {
         queues::softirq().enqueue_now::<_, NOTIFY>(self.clone(), ctx);
     }
 
-    /// Tells the machine how something ended. What that leads to comes next.
-    fn outcome(&self, epoch: u32, report: Report) {
-        self.inner.lock().report(epoch, report);
+    /// Tells the machine how something ended. Returns whether that leads to more.
+    fn outcome(&self, epoch: u32, report: Report) -> bool {
+        self.inner.lock().report(epoch, report)
     }
 
     /// Has the timer looked at in time.
@@ -370,26 +399,26 @@ impl Connector {
         let _ = id.reject(Reject::Consumer, data.as_bytes());
     }
 
-    /// Starts what takes its time.
+    /// Starts what takes its time. Returns whether it ended at once, and the machine wants more.
     fn start(
         self: &Arc<Self>,
         lower: &mut Option<CmId>,
         epoch: u32,
         work: Work,
         ctx: &MaySleep,
-    ) -> Result {
+    ) -> Result<bool> {
         match (work, lower.as_ref()) {
-            (Work::Resolve, _) => {
-                *lower = Some(self.resolve(epoch, ctx)?);
-                Ok(())
+            (Work::Resolve, _) => *lower = Some(self.resolve(epoch, ctx)?),
+            (Work::Complete | Work::Accept, Some(id)) => {
+                return self.establish(id, epoch, work, ctx);
             }
-            (Work::Complete | Work::Accept, Some(id)) => self.establish(id, epoch, work, ctx),
             (Work::Disconnect, Some(id)) => {
-                id.disconnect().map_err(|_| Status::ConnectionAborted)
+                id.disconnect().map_err(|_| Status::ConnectionAborted)?;
             }
-            (work, Some(id)) => self.start_promptly(&id.lock_handler(ctx), work, ctx),
-            (_, None) => Err(Status::ConnectionInvalid),
+            (_, Some(id)) => self.start_promptly(&id.lock_handler(ctx), work, ctx)?,
+            (_, None) => return Err(Status::ConnectionInvalid),
         }
+        Ok(false)
     }
 
     /// The part of [`Self::start`] that a handler may do.
@@ -446,46 +475,35 @@ impl Connector {
         id.resolve_addr(ctx, None, &peer, time).map_err(unreachable)
     }
 
-    /// What a message to the peer is made of.
-    fn message(&self) -> Result<(Arc<Qp>, limits::ReadLimits, PrivateData)> {
-        let inner = self.inner.lock();
-        let claim = inner.claim.as_ref().ok_or(Status::ConnectionInvalid)?;
-        Ok((claim.qp().clone(), inner.limits, inner.ours))
-    }
-
     fn send_request(&self, id: &Locked<'_>, ctx: &Process) -> Result {
-        let (qp, limits, data) = self.message()?;
-        let qp = qp.lower(ctx)?;
+        let (qp, limits, data) = self.inner.lock().message()?;
+        let lower = qp.lower(ctx)?;
         let iwarp = self.port().is_iwarp();
         if iwarp {
             // The driver takes the QP on from there when the reply comes.
-            qp.modify(ctx, &id.init_qp_attr(QpState::Init)?)?;
+            lower.modify(ctx, &id.init_qp_attr(QpState::Init)?)?;
         }
-        id.connect(ctx, &param(&qp, limits, &data))
+        id.connect(ctx, &param(&lower, limits, &data))
             .map_err(unreachable)?;
         if iwarp {
             // The QP has a stream now, and the driver ends both together.
-            if let Some(claim) = &self.inner.lock().claim {
-                claim.spend();
-            }
+            qp.spend();
         }
         Ok(())
     }
 
     /// Brings the QP up and tells the peer, with an accept or with the completion of a connect.
-    fn establish(&self, id: &CmId, epoch: u32, work: Work, ctx: &MaySleep) -> Result {
-        let (qp, limits, data) = self.message()?;
-        let lower = qp.lower(ctx)?;
+    fn establish(&self, id: &CmId, epoch: u32, work: Work, ctx: &MaySleep) -> Result<bool> {
         // No event comes in between: what is completed here was not taken back by the peer.
         let locked = id.lock_handler(ctx);
         let inner = self.inner.lock();
         if !inner.wants(epoch, work) {
             return Err(Status::Cancelled);
         }
-        if let Some(claim) = &inner.claim {
-            claim.spend();
-        }
+        let (qp, limits, data) = inner.message()?;
         drop(inner);
+        let lower = qp.lower(ctx)?;
+        qp.spend();
         if let Err(error) = self.bring_up(&lower, &locked, limits, ctx) {
             let _ = locked.reject(Reject::Consumer, &[]);
             return Err(broken(error));
@@ -499,8 +517,7 @@ impl Connector {
         }
         .map_err(broken)?;
         // Before the lock is let go: a peer that ends the connection at once ends one that stands.
-        self.outcome(epoch, Report::Done(work));
-        Ok(())
+        Ok(work == Work::Complete && self.outcome(epoch, Report::Done(work)))
     }
 
     /// Moves a QP to where it can send; on iWARP the driver does that with the accept.
@@ -548,10 +565,16 @@ impl Inner {
             .as_ref()
             .filter(|_| self.machine.is_connected())
         {
-            claim.spend();
+            claim.qp().spend();
             claim.qp().set_connected();
         }
         self.finished = self.request.take().map(|request| (request, result));
+    }
+
+    /// What a message to the peer is made of.
+    fn message(&self) -> Result<(Arc<Qp>, limits::ReadLimits, PrivateData)> {
+        let qp = self.qp().ok_or(Status::ConnectionInvalid)?;
+        Ok((qp, self.limits, self.ours))
     }
 
     /// Whether the machine still waits for the outcome of this work.
