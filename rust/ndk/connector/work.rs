@@ -240,7 +240,9 @@ impl Connector {
         wanted: impl Fn(u32, Effect) -> bool,
     ) -> Option<ToDo> {
         loop {
-            let (epoch, effect) = inner.todo.pop_if(|(epoch, effect)| wanted(*epoch, *effect))?;
+            let (epoch, effect) = inner
+                .todo
+                .pop_if(|(epoch, effect)| wanted(*epoch, *effect))?;
             let mut qp = None;
             match effect {
                 Effect::ArmTimer(timer) => {
@@ -560,11 +562,7 @@ fn is_prompt(effect: Effect, iwarp: bool) -> bool {
 impl Inner {
     /// Hands the pending request over to its completion.
     fn finish(&mut self, result: Result) {
-        if let Some(claim) = self
-            .claim
-            .as_ref()
-            .filter(|_| self.machine.is_connected())
-        {
+        if let Some(claim) = self.claim.as_ref().filter(|_| self.machine.is_connected()) {
             claim.qp().spend();
             claim.qp().set_connected();
         }

@@ -21,8 +21,7 @@ use crate::{
         SleepItem, //
     },
     verbs::{
-        handle,
-        qp,
+        handle, qp,
         work::{
             Tag,
             WorkQueue, //

@@ -112,7 +112,10 @@ impl<E: Copy, const N: usize> Todo<E, N> {
 
     /// Takes the effect that has waited longest if it is wanted.
     pub fn pop_if(&mut self, wanted: impl FnOnce(&E) -> bool) -> Option<E> {
-        let effect = self.items.get_mut(self.first)?.take_if(|effect| wanted(effect))?;
+        let effect = self
+            .items
+            .get_mut(self.first)?
+            .take_if(|effect| wanted(effect))?;
         // INVARIANT: The first item has become `None`, and `first` and `len` leave it out.
         self.first = self.first.wrapping_add(1).checked_rem(N).unwrap_or(0);
         self.len = self.len.saturating_sub(1);

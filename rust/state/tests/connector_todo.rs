@@ -151,3 +151,14 @@ fn first_come_first_served() {
     assert!(large.push(Effect::DestroyId));
     assert_eq!(large.pop(), Some(Effect::DestroyId));
 }
+
+#[test]
+fn only_the_first_is_taken_and_only_if_it_is_wanted() {
+    let mut queue = Todo::<u32, 2>::new();
+    assert_eq!(queue.pop_if(|_| true), None);
+    assert!(queue.push(1) && queue.push(2));
+    assert_eq!(queue.pop_if(|first| *first == 2), None);
+    assert_eq!(queue.len(), 2);
+    assert_eq!(queue.pop_if(|first| *first == 1), Some(1));
+    assert_eq!(queue.pop(), Some(2));
+}
