@@ -3,4 +3,4 @@
 # Connections come about, are refused, and tell both ends of each other.
 # timeout: 120
 . "$(dirname "$0")/ndk-test-lib.sh"
-ndk_test_main connect addresses
+ndk_test_main connect neighbour addresses

@@ -112,6 +112,7 @@ wait_for() {
 }
 
 # --- the world: namespaces a and b, a veth pair, an RDMA link in each --------
+# siw makes its sockets in the initial namespace, so with it both names stand for that.
 
 WORLD_TYPE=rxe
 
@@ -160,9 +161,12 @@ world_up() {
 	WORLD_TYPE=${1:-rxe}
 	case $WORLD_TYPE in rxe) driver=rdma_rxe ;; *) driver=$WORLD_TYPE ;; esac
 	modprobe -a "$driver" rdma_cm rdma_ucm || return 1
+	if [[ $WORLD_TYPE == siw ]]; then
+		ip netns attach a $$ && ip netns attach b $$ || return 1
+	else
+		ip netns add a && ip netns add b || return 1
+	fi
 	ip -batch - <<-BATCH || return 1
-		netns add a
-		netns add b
 		link add veth_a mtu 4300 type veth peer name veth_b mtu 4300
 		link set veth_a netns a
 		link set veth_b netns b
@@ -179,7 +183,7 @@ world_up() {
 world_down() {
 	local ns dir
 	for ns in a b; do
-		[[ ! -e /run/netns/$ns ]] || kill -9 $(ip netns pids "$ns") 2>/dev/null
+		[[ ! -e /run/netns/$ns || /run/netns/$ns -ef /proc/self/ns/net ]] || kill -9 $(ip netns pids "$ns") 2>/dev/null
 	done
 	for dir in /sys/class/infiniband/rxe_* /sys/class/infiniband/siw_*; do
 		[[ ! -e $dir ]] || rdma link delete "${dir##*/}"
@@ -190,9 +194,18 @@ world_down() {
 	ip link delete veth_a 2>/dev/null || true
 }
 
-# Drop (or let pass again) every packet that arrives in a namespace; links and addresses stay up.
-silence() { nsenter --net="/run/netns/$1" nft -f - <<<"table inet silence { chain i { type filter hook input priority -300; drop; }; chain o { type filter hook output priority -300; drop; }; }"; }
-unsilence() { nsenter --net="/run/netns/$1" nft delete table inet silence; }
+# The hosts do not hear each other any more (of one protocol: silence ipv6), or do again; links and addresses stay up. Dropped where
+# packets come in: one that is dropped on the way out is to rxe a failure of its own, and its GSI QP never recovers.
+silence() {
+	local ns
+	for ns in a b; do
+		nsenter --net="/run/netns/$ns" nft -f - <<<"table inet silence { chain i { type filter hook input priority -300; iifname veth_$ns ${1:+meta nfproto $1} drop; }; }" || return 1
+	done
+}
+unsilence() {
+	local ns
+	for ns in a b; do nsenter --net="/run/netns/$ns" nft delete table inet silence || return 1; done
+}
 netem() { nsenter --net="/run/netns/$1" tc qdisc replace dev "veth_$1" root netem "${@:2}"; }
 
 # --- resources -------------------------------------------------------------

@@ -14,13 +14,6 @@ _host_script() {
 		export NDK_KERNEL=$NDK_KERNEL
 		. "$NDK_DIR/selftests/lib.sh"
 		WORLD_TYPE=$WORLD_TYPE
-		# As silence, of IPv6 alone.
-		silence6() {
-			nsenter --net="/run/netns/\$1" nft -f - <<<"table inet silence {
-				chain i { type filter hook input priority -300; meta nfproto ipv6 drop; };
-				chain o { type filter hook output priority -300; meta nfproto ipv6 drop; };
-			}"
-		}
 		forget_neighbours() {
 			ip -n a neigh flush dev veth_a
 			ip -n b neigh flush dev veth_b

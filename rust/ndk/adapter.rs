@@ -234,6 +234,19 @@ impl Port {
         Ok(device.port(self.number)?.has_addr(ip, ctx)?)
     }
 
+    /// An address of the port. Sleeps.
+    ///
+    /// # Errors
+    ///
+    /// `InvalidAddress` while it has none.
+    pub(crate) fn own_address(&self, ctx: &MaySleep) -> Result<SocketAddr> {
+        let device = self.enter()?;
+        let netdev = device.port(self.number)?.netdev(ctx);
+        netdev
+            .and_then(|netdev| netdev.addr())
+            .ok_or(Status::InvalidAddress)
+    }
+
     /// The network namespace of the port: that of its interface. RDMA's shared mode keeps all devices in the initial
     /// namespace, whatever namespace their interfaces are in. Sleeps.
     pub(crate) fn net(&self, ctx: &MaySleep) -> Result<NetNs> {

@@ -73,7 +73,10 @@ impl Lower for Pd {
     }
 
     fn revoke(self: Arc<Self>, ctx: &MaySleep) {
-        *self.registrar.lock() = None;
+        let registrar = self.registrar.lock().take();
+        if let Some(registrar) = registrar {
+            registrar.destroy(ctx);
+        }
         drop(self.lower.take(ctx));
     }
 }
@@ -154,11 +157,13 @@ impl Pd {
         let mut slot = self.registrar.lock();
         let registrar = match slot.take() {
             Some(registrar) => registrar,
-            None => Registrar::new(self.lower(ctx)?, self.adapter().port(), ctx)?,
+            None => Registrar::new(&self.lower(ctx)?, self.adapter().port(), ctx)?,
         };
         let result = f(&registrar);
         if result.is_ok() {
             *slot = Some(registrar);
+        } else {
+            registrar.destroy(ctx);
         }
         result
     }

@@ -4,7 +4,7 @@
 //!
 //! Verbs make kernel memory accessible to a peer through a work request only, and NDKPI's RegisterMr names no QP. So each PD
 //! has a QP of its own, on which nothing but local operations is ever posted: on InfiniBand and RoCE one that is connected to
-//! itself.
+//! itself, on iWARP one end of a connection of the port to itself ([`stream`]).
 
 use crate::{
     adapter::Port,
@@ -43,6 +43,10 @@ use kernel::{
     },
 };
 
+mod stream;
+
+use self::stream::Stream;
+
 /// How long the device may take for a local operation before the QP counts as broken.
 const TIMEOUT: Delta = Delta::from_secs(5);
 
@@ -54,6 +58,8 @@ const LAST_PAUSE: Delta = Delta::from_millis(1);
 
 /// A QP that executes one local operation at a time. It is polled, so nothing happens at it.
 pub(crate) struct Registrar {
+    /// What it needs on iWARP; destroyed before it.
+    stream: Option<Stream>,
     qp: Qp,
 }
 
@@ -74,24 +80,26 @@ impl Registrar {
     ///
     /// # Errors
     ///
-    /// `NotSupported` on iWARP, where a QP executes nothing without a peer.
-    pub(crate) fn new(pd: Arc<Pd>, port: &Port, ctx: &MaySleep) -> Result<Self> {
-        let device = pd.device().clone();
-        let events = Arc::new(NoEvents, GFP_KERNEL)?;
-        let cq = Cq::new(ctx, device.clone(), 2, 0, events.clone())?;
-        let cq = Arc::new(cq, GFP_KERNEL)?;
-        let caps = QpCaps {
-            max_send_wr: 2,
-            max_recv_wr: 1,
-            max_send_sge: 1,
-            max_recv_sge: 1,
-            max_inline: 0,
+    /// On iWARP those of a connect, where the port has no address `InvalidAddress`.
+    pub(crate) fn new(pd: &Arc<Pd>, port: &Port, ctx: &MaySleep) -> Result<Self> {
+        let qp = create_qp(pd, ctx)?;
+        let device = pd.device();
+        let device_port = device.port(port.number())?;
+        qp.to_init(ctx, &device_port, Access::NONE)?;
+        let stream = if port.is_iwarp() {
+            Some(Stream::new(&qp, create_qp(pd, ctx)?, port, ctx)?)
+        } else {
+            qp.connect_to_self(ctx, &device_port)?;
+            None
         };
-        let qp = Qp::new(ctx, pd, cq.clone(), cq, caps, events)?;
-        let port = device.port(port.number())?;
-        qp.to_init(ctx, &port, Access::NONE)?;
-        qp.connect_to_self(ctx, &port)?;
-        Ok(Self { qp })
+        Ok(Self { stream, qp })
+    }
+
+    /// Ends it. Sleeps.
+    pub(crate) fn destroy(self, ctx: &MaySleep) {
+        if let Some(stream) = self.stream {
+            stream.destroy(ctx);
+        }
     }
 
     /// Makes what is mapped into `mr` valid. Sleeps.
@@ -106,25 +114,53 @@ impl Registrar {
 
     fn execute(&self, request: SendWr<'_>, ctx: &MaySleep) -> Result {
         self.qp.post_send(request.signaled())?;
-        let begin = Instant::<Monotonic>::now();
-        let mut pause = FIRST_PAUSE;
-        loop {
+        wait(ctx, || {
             let mut wc = [Wc::default()];
-            if self.qp.send_cq().poll(&mut wc) != 0 {
-                return if wc[0].is_success() {
+            (self.qp.send_cq().poll(&mut wc) != 0).then(|| {
+                if wc[0].is_success() {
                     Ok(())
                 } else {
                     Err(Status::InternalError)
-                };
-            }
-            if begin.elapsed() > TIMEOUT {
-                return Err(Status::InternalError);
-            }
-            ctx.check();
-            fsleep(pause);
-            if pause < LAST_PAUSE {
-                pause = pause + pause;
-            }
+                }
+            })
+        })?
+    }
+}
+
+/// A QP for one request at a time.
+fn create_qp(pd: &Arc<Pd>, ctx: &MaySleep) -> Result<Qp> {
+    let events = Arc::new(NoEvents, GFP_KERNEL)?;
+    let cq = Cq::new(ctx, pd.device().clone(), 2, 0, events.clone())?;
+    let cq = Arc::new(cq, GFP_KERNEL)?;
+    let caps = QpCaps {
+        max_send_wr: 2,
+        max_recv_wr: 1,
+        max_send_sge: 1,
+        max_recv_sge: 1,
+        max_inline: 0,
+    };
+    Ok(Qp::new(ctx, pd.clone(), cq.clone(), cq, caps, events)?)
+}
+
+/// Looks again and again until there is something. Sleeps.
+///
+/// # Errors
+///
+/// `InternalError` when that takes too long.
+fn wait<T>(ctx: &MaySleep, mut look: impl FnMut() -> Option<T>) -> Result<T> {
+    let begin = Instant::<Monotonic>::now();
+    let mut pause = FIRST_PAUSE;
+    loop {
+        if let Some(found) = look() {
+            return Ok(found);
+        }
+        if begin.elapsed() > TIMEOUT {
+            return Err(Status::InternalError);
+        }
+        ctx.check();
+        fsleep(pause);
+        if pause < LAST_PAUSE {
+            pause = pause + pause;
         }
     }
 }

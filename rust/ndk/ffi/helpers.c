@@ -313,6 +313,47 @@ bool ndk_helper_netdev_has_addr6(struct net_device *dev, const struct in6_addr *
 	return found;
 }
 
+/* An address of the interface that a connection can have. */
+bool ndk_helper_netdev_addr(struct net_device *dev, struct sockaddr_storage *addr)
+{
+	struct sockaddr_in *in = (struct sockaddr_in *)addr;
+	struct in_device *in_dev;
+	const struct in_ifaddr *ifa;
+	bool found = false;
+
+	memset(addr, 0, sizeof(*addr));
+	rcu_read_lock();
+	in_dev = __in_dev_get_rcu(dev);
+	ifa = in_dev ? rcu_dereference(in_dev->ifa_list) : NULL;
+	if (ifa) {
+		in->sin_family = AF_INET;
+		in->sin_addr.s_addr = ifa->ifa_local;
+		found = true;
+	}
+#if IS_ENABLED(CONFIG_IPV6)
+	if (!found) {
+		struct sockaddr_in6 *in6 = (struct sockaddr_in6 *)addr;
+		const struct inet6_ifaddr *ifa6;
+		struct inet6_dev *in6_dev;
+
+		in6_dev = __in6_dev_get(dev);
+		if (in6_dev)
+			list_for_each_entry_rcu(ifa6, &in6_dev->addr_list, if_list) {
+				if (ifa6->flags & (IFA_F_TENTATIVE | IFA_F_DADFAILED))
+					continue;
+				in6->sin6_family = AF_INET6;
+				in6->sin6_addr = ifa6->addr;
+				if (ipv6_addr_type(&ifa6->addr) & IPV6_ADDR_LINKLOCAL)
+					in6->sin6_scope_id = READ_ONCE(dev->ifindex);
+				found = true;
+				break;
+			}
+	}
+#endif
+	rcu_read_unlock();
+	return found;
+}
+
 /* Work queues, contexts, locks. */
 
 struct workqueue_struct *ndk_helper_alloc_wq(const char *name, unsigned int flags, int max_active)

@@ -70,6 +70,7 @@ void ndk_helper_dev_put(struct net_device *dev);
 int ndk_helper_netdev_ifindex(const struct net_device *dev);
 bool ndk_helper_netdev_has_addr4(struct net_device *dev, __be32 addr);
 bool ndk_helper_netdev_has_addr6(struct net_device *dev, const struct in6_addr *addr);
+bool ndk_helper_netdev_addr(struct net_device *dev, struct sockaddr_storage *addr);
 
 /* Work queues, contexts, locks. */
 struct workqueue_struct *ndk_helper_alloc_wq(const char *name, unsigned int flags, int max_active);

@@ -153,6 +153,12 @@ impl Ops {
         self.raw.as_ptr()
     }
 
+    /// Our address, once bound or, for an incoming connection, from the start.
+    pub(crate) fn local_addr(&self) -> Option<SocketAddr> {
+        // SAFETY: Valid by the type invariant; rdma_cm does not change a bound address.
+        SocketAddr::from_storage(unsafe { &(*self.as_raw()).route.addr.src_addr })
+    }
+
     /// The peer's address, once resolved or, for an incoming connection, from the start.
     pub(crate) fn peer_addr(&self) -> Option<SocketAddr> {
         // SAFETY: As above.

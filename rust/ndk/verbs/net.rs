@@ -7,7 +7,10 @@
 
 use crate::{
     ffi,
-    verbs::addr::IpAddr, //
+    verbs::addr::{
+        IpAddr,
+        SocketAddr, //
+    }, //
 };
 use core::ptr::NonNull;
 
@@ -145,6 +148,16 @@ impl NetDev {
                 unsafe { ffi::ndk_helper_netdev_has_addr6(self.as_raw(), &addr) }
             }
         }
+    }
+
+    /// An address that a connection over the interface can have, without a port. Works whatever namespace the interface is
+    /// in.
+    pub(crate) fn addr(&self) -> Option<SocketAddr> {
+        let mut addr = ffi::sockaddr_storage::default();
+        // SAFETY: The interface is alive by the type invariant; `addr` may be written.
+        unsafe { ffi::ndk_helper_netdev_addr(self.as_raw(), &mut addr) }
+            .then(|| SocketAddr::from_storage(&addr))
+            .flatten()
     }
 }
 

@@ -321,15 +321,14 @@ impl Qp {
     }
 
     /// Connects the QP to itself, from INIT, so that it executes local operations (registration,
-    /// invalidation). InfiniBand and RoCE; `EOPNOTSUPP` for iWARP, where a QP needs a stream.
-    /// Sleeps.
+    /// invalidation). InfiniBand and RoCE; `EINVAL` for iWARP, where a QP needs a stream. Sleeps.
     pub(crate) fn connect_to_self(&self, ctx: &MaySleep, port: &Port<'_>) -> Result {
         let protocol = port.protocol();
         if !matches!(
             protocol,
             Protocol::Infiniband | Protocol::RoceV1 | Protocol::RoceV2
         ) {
-            return Err(EOPNOTSUPP);
+            return Err(EINVAL);
         }
         let port_attr = port.attr(ctx)?;
         let roce_v2 = protocol == Protocol::RoceV2;

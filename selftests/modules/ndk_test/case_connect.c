@@ -329,13 +329,6 @@ static void active_gives_up(struct t *t)
 
 /* --- nobody there --------------------------------------------------------- */
 
-static int connect_to(struct t_end *e, const struct sockaddr_storage *to)
-{
-	struct t_await *w = t_connect_start(e, to);
-
-	return w ? t_join_secs(w, 60) : -EINVAL;
-}
-
 static void nobody_listens(struct t *t)
 {
 	struct t_pair *p = t_pair_unconnected(t, NULL);
@@ -346,61 +339,8 @@ static void nobody_listens(struct t *t)
 		return;
 	t_addr(SIDE_B, AF_INET, 7, &to);
 	for (i = 0; i < 3; i++)
-		EXPECT_STATUS(t, connect_to(&p->a, &to), -ECONNREFUSED);
+		EXPECT_STATUS(t, t_connect(&p->a, &to), -ECONNREFUSED);
 	/* The same connector and QP. */
-	if (t_establish(&p->a, p->listener, &p->b))
-		t_ping(&p->a, &p->b);
-}
-
-/* An answer of the neighbour that was missed is seen with the next try, long before the time to find it is over. */
-static void cold_neighbour(struct t *t)
-{
-	const struct t_cfg cfg = { .family = t->arg };
-	struct t_pair *p = t_pair_unconnected(t, &cfg);
-	struct sockaddr_storage to;
-	u64 start;
-	int i;
-
-	if (!p)
-		return;
-	t_addr(SIDE_B, t->arg, 7, &to);
-	for (i = 0; i < 5; i++) {
-		EXPECT_STATUS(t, t_host(t, "forget_neighbours"), 0);
-		start = ktime_get_ns();
-		EXPECT_STATUS(t, connect_to(&p->a, &to), -ECONNREFUSED);
-		EXPECT(t, ktime_get_ns() - start < 2ull * t_scale * NSEC_PER_SEC);
-	}
-}
-
-static void no_such_host(struct t *t)
-{
-	struct t_pair *p = t_pair_unconnected(t, NULL);
-	struct sockaddr_storage to;
-	int rc;
-
-	if (!p)
-		return;
-	t_addr(SIDE_B, AF_INET, 4000, &to);
-	((struct sockaddr_in *)&to)->sin_addr.s_addr = htonl(0x0a090063);
-	rc = connect_to(&p->a, &to);
-	if (rc != -ETIMEDOUT)
-		EXPECT_STATUS(t, rc, -EHOSTUNREACH);
-	if (t_establish(&p->a, p->listener, &p->b))
-		t_ping(&p->a, &p->b);
-}
-
-/* IPv4 takes a host without a route for a neighbour when the interface is given, as it is by the source address. */
-static void no_such_network(struct t *t)
-{
-	const struct t_cfg cfg = { .family = AF_INET6 };
-	struct t_pair *p = t_pair_unconnected(t, &cfg);
-	struct sockaddr_storage to;
-
-	if (!p)
-		return;
-	t_addr(SIDE_B, AF_INET6, 4000, &to);
-	((struct sockaddr_in6 *)&to)->sin6_addr.s6_addr[0] = 0x20;
-	EXPECT_STATUS(t, connect_to(&p->a, &to), -ENETUNREACH);
 	if (t_establish(&p->a, p->listener, &p->b))
 		t_ping(&p->a, &p->b);
 }
@@ -416,7 +356,7 @@ static void pause_and_resume(struct t *t)
 		return;
 	ndk_control_connect_events(p->listener->listener, true);
 	for (i = 0; i < 3; i++)
-		EXPECT_STATUS(t, connect_to(&p->a, &p->listener->address), -ECONNREFUSED);
+		EXPECT_STATUS(t, t_connect(&p->a, &p->listener->address), -ECONNREFUSED);
 	EXPECT_EQ(t, atomic_read(&p->listener->events), 0);
 	/* Nothing was kept for later. */
 	ndk_control_connect_events(p->listener->listener, false);
@@ -438,7 +378,7 @@ static void paused_before_listen(struct t *t)
 	ndk_control_connect_events(l->listener, true);
 	if (!EXPECT_STATUS(t, t_listen(l, SIDE_B, AF_INET, 0), 0))
 		return;
-	EXPECT_STATUS(t, connect_to(&p->a, &l->address), -ECONNREFUSED);
+	EXPECT_STATUS(t, t_connect(&p->a, &l->address), -ECONNREFUSED);
 	EXPECT_EQ(t, atomic_read(&l->events), 0);
 	ndk_control_connect_events(l->listener, false);
 	if (t_establish(&p->a, l, &p->b))
@@ -641,10 +581,6 @@ static const struct t_case cases[] = {
 	{ "active_side_gives_up_before_accept", active_gives_up, 0 },
 	{ "active_side_gives_up_before_reject", active_gives_up, 1 },
 	{ "nobody_listens_and_retry", nobody_listens },
-	{ "cold_neighbour_over_ipv4", cold_neighbour, AF_INET },
-	{ "cold_neighbour_over_ipv6", cold_neighbour, AF_INET6 },
-	{ "no_such_host_and_retry", no_such_host },
-	{ "no_such_network_and_retry", no_such_network },
 	{ "pause_and_resume", pause_and_resume },
 	{ "paused_before_listen", paused_before_listen },
 	{ "pause_spares_connections", pause_spares_connections },

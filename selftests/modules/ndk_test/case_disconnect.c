@@ -145,7 +145,7 @@ static void no_answer(struct t *t)
 	if (!ignoring || !silent)
 		return;
 	in = t_buf(&silent->a, 64);
-	if (!in || t_host(t, "silence6 b"))
+	if (!in || t_host(t, "silence ipv6"))
 		return;
 	EXPECT_STATUS(t, t_post_receive(&silent->a, 1, in, 0, 64), 0);
 	ws = t_disconnect_start(&silent->a);
@@ -162,7 +162,7 @@ static void no_answer(struct t *t)
 		EXPECT_EQ(t, atomic_read(&silent->a.gone), 0);
 		EXPECT_EQ(t, atomic_read(&silent->b.gone), 0);
 	}
-	t_host(t, "unsilence b");
+	t_host(t, "unsilence");
 }
 
 static void twice(struct t *t)
@@ -243,7 +243,7 @@ static void broken_by_silence(struct t *t)
 	if (!p)
 		return;
 	out = t_buf(&p->a, 64);
-	if (!out || t_host(t, "silence b"))
+	if (!out || t_host(t, "silence"))
 		return;
 	EXPECT_STATUS(t, t_post_send(&p->a, 1, out, 0, 64, 0), 0);
 	if (t_try_take(p->a.icq, &r, 30000 * t_scale))
@@ -251,7 +251,7 @@ static void broken_by_silence(struct t *t)
 	else
 		t_fail(t, "no result");
 	t_wait_gone(&p->a);
-	t_host(t, "unsilence b");
+	t_host(t, "unsilence");
 }
 
 static const struct t_case cases[] = {

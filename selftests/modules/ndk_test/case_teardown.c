@@ -206,12 +206,11 @@ static void peer_silent(struct t *t)
 {
 	enum stage from = t->arg, to = from == A_IDLE ? P_INCOMING : STATES;
 	struct scene *s = t_alloc(t, STATES * sizeof(*s));
-	char ns = from == A_IDLE ? 'b' : 'a';
 
-	if (!reach_all(t, s, from, to) || t_host(t, "silence %c", ns))
+	if (!reach_all(t, s, from, to) || t_host(t, "silence"))
 		return;
 	close_all(t, s, from, to, false);
-	t_host(t, "unsilence %c", ns);
+	t_host(t, "unsilence");
 }
 
 /* A connect on its way to a host that does not answer at all. */
@@ -220,7 +219,7 @@ static void connecting_to_a_silent_peer(struct t *t)
 	struct t_pair *p = t_pair_unconnected(t, NULL);
 	struct t_await *connect;
 
-	if (!p || t_host(t, "silence b"))
+	if (!p || t_host(t, "silence"))
 		return;
 	connect = t_connect_start(&p->a, &p->listener->address);
 	if (connect) {
@@ -230,36 +229,7 @@ static void connecting_to_a_silent_peer(struct t *t)
 		EXPECT(t, t_is_done(connect));
 		EXPECT_STATUS(t, t_join(connect), -ECANCELED);
 	}
-	t_host(t, "unsilence b");
-}
-
-/* A neighbour that does not answer is looked for again and again, first after 100 ms. Closed before, at and after that. */
-static void looking_for_a_neighbour(struct t *t)
-{
-	struct t_await *connect[16];
-	struct t_pair *p[ARRAY_SIZE(connect)];
-	struct sockaddr_storage to;
-	int i;
-
-	t_addr(SIDE_B, AF_INET, 4000, &to);
-	((struct sockaddr_in *)&to)->sin_addr.s_addr = htonl(0x0a090063);
-	for (i = 0; i < ARRAY_SIZE(connect); i++) {
-		p[i] = t_pair_unconnected(t, NULL);
-		if (!p[i])
-			return;
-	}
-	for (i = 0; i < ARRAY_SIZE(connect); i++) {
-		connect[i] = t_connect_start(&p[i]->a, &to);
-		if (!connect[i])
-			return;
-	}
-	msleep(80);
-	for (i = 0; i < ARRAY_SIZE(connect); i++) {
-		t_close_start(t, &p[i]->a.connector->header);
-		usleep_range(2000, 2500);
-	}
-	for (i = 0; i < ARRAY_SIZE(connect); i++)
-		EXPECT_STATUS(t, t_join(connect[i]), -ECANCELED);
+	t_host(t, "unsilence");
 }
 
 /* The link of the peer is deleted under the connection. */
@@ -587,7 +557,6 @@ static const struct t_case cases[] = {
 	{ "all_active_states_closed_with_the_peer_silent", peer_silent, A_IDLE },
 	{ "all_passive_states_closed_with_the_peer_silent", peer_silent, P_INCOMING },
 	{ "connecting_closed_with_the_peer_silent_from_the_start", connecting_to_a_silent_peer },
-	{ "connecting_closed_between_two_looks_for_the_neighbour", looking_for_a_neighbour },
 	{ "all_active_states_closed_with_the_peer_dead", peer_dead, A_IDLE },
 	{ "all_passive_states_closed_with_the_peer_dead", peer_dead, P_INCOMING },
 	{ "everything_closed_in_the_completion_of_create", from_inside, CREATE_COMPLETION },

@@ -425,6 +425,13 @@ struct t_await *t_connect_start(struct t_end *e, const struct sockaddr_storage *
 	return t_pended(w, t_connect_call(e, &from, to, w)) ? w : NULL;
 }
 
+int t_connect(struct t_end *e, const struct sockaddr_storage *to)
+{
+	struct t_await *w = t_connect_start(e, to);
+
+	return w ? t_join_secs(w, 60) : -EINVAL;
+}
+
 struct t_await *t_accept_start(struct t_end *e, struct ndk_connector *connector)
 {
 	struct t_await *w = t_await(e->t, "accept");

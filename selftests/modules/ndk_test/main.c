@@ -39,6 +39,7 @@ static const struct t_group *const groups[] = {
 	&memory_group,
 	&fastreg_group,
 	&connect_group,
+	&neighbour_group,
 	&addresses_group,
 	&teardown_group,
 	&disconnect_group,

@@ -78,6 +78,7 @@ extern const struct t_group queues_group;
 extern const struct t_group memory_group;
 extern const struct t_group fastreg_group;
 extern const struct t_group connect_group;
+extern const struct t_group neighbour_group;
 extern const struct t_group addresses_group;
 extern const struct t_group teardown_group;
 extern const struct t_group disconnect_group;
@@ -330,6 +331,8 @@ bool t_wait_gone(struct t_end *e);
 int t_connect_call(struct t_end *e, const struct sockaddr_storage *from,
 		   const struct sockaddr_storage *to, struct t_await *w);
 struct t_await *t_connect_start(struct t_end *e, const struct sockaddr_storage *to);
+/* How a connect ends. */
+int t_connect(struct t_end *e, const struct sockaddr_storage *to);
 struct t_await *t_accept_start(struct t_end *e, struct ndk_connector *connector);
 struct t_await *t_complete_start(struct t_end *e);
 struct t_await *t_disconnect_start(struct t_end *e);
