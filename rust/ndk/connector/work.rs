@@ -193,7 +193,8 @@ impl Connector {
             }
             if let Some(todo) = next {
                 more |= self.perform(&mut lower, todo, ctx);
-            } else if let Some(id) = lower.take_if(|_| !has_id) {
+            }
+            if let Some(id) = lower.take_if(|_| !more && !has_id) {
                 // It came in when the device was already being removed.
                 id.destroy(ctx);
             }
