@@ -104,6 +104,7 @@ mod data;
 mod events;
 mod incoming;
 mod notice;
+mod timer;
 mod work;
 
 pub(crate) use self::{
@@ -117,7 +118,7 @@ use self::{
         PrivateData, //
     },
     notice::Arrival,
-    work::Alarm, //
+    timer::Alarm, //
 };
 
 /// Work item that does the effects.

@@ -9,6 +9,7 @@ use super::{
         PrivateData, //
     },
     events::Attempt,
+    timer::Alarm,
     Connector,
     Inner,
     NOTIFY,
@@ -31,7 +32,6 @@ use crate::{
             Report,
             Stage,
             State,
-            Timer,
             Work, //
         },
         limits,
@@ -62,28 +62,8 @@ use crate::{
 use kernel::{
     error::code,
     prelude::*,
-    sync::Arc,
-    time::{
-        msecs_to_jiffies,
-        Delta,
-        Instant,
-        Monotonic,
-        Msecs, //
-    },
+    sync::Arc, //
 };
-
-/// Time for a Connect, up to the peer's answer. The connection manager alone would try for a little more than a minute.
-const CONNECT_MS: u32 = 60_000;
-
-/// Time for the consumer to complete or reject what the peer has accepted. Less than the 69 s (16 replies 4.3 s apart) after
-/// which a peer's connection manager gives up at the earliest, without telling.
-const HOLD_MS: u32 = 60_000;
-
-/// Time for the peer to complete what was accepted here. Longer than the hold, not to cut a slow consumer off.
-const ESTABLISH_MS: u32 = 120_000;
-
-/// Time for the peer's consumer to answer a Disconnect.
-const DISCONNECT_MS: u32 = 30_000;
 
 /// Time to find a neighbour or a path.
 const RESOLVE_MS: u32 = 5_000;
@@ -94,10 +74,6 @@ const FIRST_LOOK_MS: u32 = 100;
 /// RNR NAK timer: 0.64 ms. What the connection manager would set, 0, stands for 655 ms.
 const MIN_RNR_TIMER: u8 = 12;
 
-/// How long a timer may run without a look at it: the shortest there is. So whatever starts or stops, the work item of the timers
-/// is queued once.
-const TICK_MS: u32 = DISCONNECT_MS;
-
 /// An effect that is next.
 struct ToDo {
     epoch: u32,
@@ -106,59 +82,9 @@ struct ToDo {
     qp: Option<Arc<Qp>>,
 }
 
-/// A timer that runs.
-#[derive(Clone, Copy)]
-pub(super) struct Alarm {
-    timer: Timer,
-    epoch: u32,
-    due: Instant<Monotonic>,
-}
-
-impl Alarm {
-    fn new(timer: Timer, epoch: u32) -> Self {
-        let ms = match timer {
-            Timer::Connect => CONNECT_MS,
-            Timer::Hold => HOLD_MS,
-            Timer::Establish => ESTABLISH_MS,
-            Timer::Disconnect => DISCONNECT_MS,
-        };
-        Self {
-            timer,
-            epoch,
-            due: Instant::now() + Delta::from_millis(i64::from(ms)),
-        }
-    }
-
-    /// Milliseconds that are left.
-    fn left(&self) -> Msecs {
-        let left = self.due - Instant::now();
-        Msecs::try_from(left.as_millis_ceil()).unwrap_or(0)
-    }
-}
-
 impl SleepItem<RUN> for Connector {
     fn run(this: Arc<Self>, ctx: &MaySleep) {
         this.drive(ctx);
-    }
-}
-
-impl SleepItem<TIMER> for Connector {
-    fn run(this: Arc<Self>, _ctx: &MaySleep) {
-        let mut inner = this.inner.lock();
-        inner.ticking = false;
-        let Some(alarm) = inner.alarm else {
-            return;
-        };
-        if alarm.left() != 0 {
-            this.tick(&mut inner);
-            return;
-        }
-        inner.alarm = None;
-        let work = inner.report(alarm.epoch, Report::Expired(alarm.timer));
-        drop(inner);
-        if work {
-            this.kick();
-        }
     }
 }
 
@@ -363,17 +289,6 @@ impl Connector {
     /// Tells the machine how something ended. Returns whether that leads to more.
     fn outcome(&self, epoch: u32, report: Report) -> bool {
         self.inner.lock().report(epoch, report)
-    }
-
-    /// Has the timer looked at in time.
-    fn tick(self: &Arc<Self>, inner: &mut Inner) {
-        let Some(alarm) = inner.alarm.filter(|_| !inner.ticking) else {
-            return;
-        };
-        inner.ticking = true;
-        // The tick that is going on does not count.
-        let delay = msecs_to_jiffies(alarm.left().min(TICK_MS)).saturating_add(1);
-        queues::sleep().enqueue_delayed::<_, TIMER>(self.clone(), delay);
     }
 
     /// Whether the consumer is to be told that the peer is gone: it wants to know, and has not ended the connection itself by now.
