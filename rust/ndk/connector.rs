@@ -4,11 +4,11 @@
 //!
 //! # Parts
 //!
-//! What happens is decided by the machine in `state/connector.rs`. Whoever has something to tell it, a call of the consumer,
-//! the connection manager, the QP or a timer, does so under a spinlock in whatever context it is, and queues the effects. One
-//! work item does them in order, in process context ([`work`]); a handler of the connection manager does itself what is next
-//! and waits for nothing. A second work item calls the consumer, in softirq ([`notice`]). What comes from outside is in
-//! [`events`] and [`incoming`].
+//! What happens is decided by the machine in `state/connector.rs`. Whoever has something to tell it, a call of the consumer
+//! ([`calls`]), the connection manager and the QP ([`events`], [`incoming`]) or a timer ([`timer`]), does so under a spinlock
+//! in whatever context it is, and queues the effects. They are done in order, in process context ([`work`]): by a work item, or
+//! by a handler of the connection manager as long as the next one waits for nothing. A second work item calls the consumer, in
+//! softirq ([`notice`]). What the consumer asks for from there is done by who had it called.
 //!
 //! # Locks
 //!
@@ -73,6 +73,7 @@ use crate::{
         bh_work,
         new_irq_spinlock,
         sleep_work,
+        IrqSaveBackend,
         IrqSpinLock, //
     },
     verbs::{
@@ -88,6 +89,7 @@ use kernel::{
     alloc::Flags,
     prelude::*,
     sync::{
+        lock::Guard,
         new_mutex,
         Arc,
         Mutex, //
@@ -100,6 +102,7 @@ use kernel::{
     },
 };
 
+mod calls;
 mod data;
 mod events;
 mod incoming;
@@ -108,6 +111,14 @@ mod timer;
 mod work;
 
 pub(crate) use self::{
+    calls::{
+        accept,
+        complete_connect,
+        connect,
+        create,
+        disconnect,
+        reject, //
+    },
     data::ReadLimits,
     incoming::prepare, //
 };
@@ -139,7 +150,7 @@ struct Request {
 /// What every context may touch.
 struct Inner {
     machine: Machine,
-    /// Effects that wait for the worker, with the attempt that they belong to.
+    /// Effects that wait to be done, with the attempt that they belong to.
     todo: Todo<(u32, Effect), MAX_WAITING>,
     /// The request that pends, until the worker completes it.
     request: Option<Request>,
@@ -178,6 +189,8 @@ struct Inner {
     alarm: Option<Alarm>,
     /// The work item that looks at it is under way.
     ticking: bool,
+    /// Someone does the effects, and looks here once more before they stop.
+    driven: bool,
 }
 
 impl Inner {
@@ -208,7 +221,16 @@ impl Inner {
             theirs: PrivateData::NONE,
             alarm: None,
             ticking: false,
+            driven: false,
         }
+    }
+
+    /// Whether there is something to be done.
+    fn has_work(&self) -> bool {
+        !self.todo.is_empty()
+            || self.look_again.is_some()
+            || self.arrived.is_some()
+            || self.message_first
     }
 
     /// What `call` leads to, or why it is refused.
@@ -224,19 +246,18 @@ impl Inner {
         }
     }
 
-    /// Takes a step. Returns whether the worker has something to do.
-    fn apply(&mut self, (next, effects): (Machine, List)) -> bool {
+    /// Takes a step.
+    fn apply(&mut self, (next, effects): (Machine, List)) {
         self.machine = next;
         for effect in effects {
             let queued = self.todo.push((next.epoch(), effect));
             kernel::warn_on!(!queued);
         }
-        !self.todo.is_empty()
     }
 
-    /// Tells the machine something about the attempt `epoch`. Returns whether the worker has something to do.
-    fn report(&mut self, epoch: u32, report: Report) -> bool {
-        self.apply(self.machine.report(epoch, report))
+    /// Tells the machine something about the attempt `epoch`.
+    fn report(&mut self, epoch: u32, report: Report) {
+        self.apply(self.machine.report(epoch, report));
     }
 
     /// The QP of the connection.
@@ -298,7 +319,7 @@ impl Object for Connector {
     }
 
     fn work_off(this: &Arc<Self>) {
-        this.kick();
+        this.wake(this.inner.lock());
     }
 
     fn teardown(this: &Arc<Self>, ctx: &MaySleep) {
@@ -365,20 +386,22 @@ impl Connector {
         self.inner.lock().qp()
     }
 
-    /// Wakes the worker.
-    fn kick(self: &Arc<Self>) {
-        queues::sleep().enqueue::<_, RUN>(self.clone());
+    /// Lets `inner` go, and wakes the worker if there is something to be done that nobody will look for. Any context.
+    fn wake(self: &Arc<Self>, inner: Guard<'_, Inner, IrqSaveBackend>) {
+        let unseen = inner.has_work() && !inner.driven;
+        drop(inner);
+        // The teardown does what is left.
+        if unseen && !self.head.is_quiet() {
+            queues::sleep().enqueue::<_, RUN>(self.clone());
+        }
     }
 
     /// Tells the machine something about the attempt at hand. Any context.
     fn report(self: &Arc<Self>, report: Report) {
         let mut inner = self.inner.lock();
         let epoch = inner.machine.epoch();
-        let work = inner.report(epoch, report);
-        drop(inner);
-        if work {
-            self.kick();
-        }
+        inner.report(epoch, report);
+        self.wake(inner);
     }
 
     fn request(self: &Arc<Self>, completion: RequestCompletion) -> Result<Request> {
@@ -440,168 +463,4 @@ impl Connector {
         inner.admit(Call::QueryPeer)?;
         inner.peer.ok_or(Status::ConnectionInvalid)
     }
-}
-
-/// Creates a connector for the active side. Any context.
-///
-/// # Errors
-///
-/// `InsufficientResources`, `DeviceRemoved`.
-pub(crate) fn create(adapter: &Arc<Adapter>) -> Result<Arc<Connector>> {
-    Connector::new(adapter, None, Machine::new(), GFP_ATOMIC)
-}
-
-/// Asks `destination` for a connection; `completion` tells whether it accepts. Any context.
-///
-/// # Errors
-///
-/// `InvalidBufferSize`, `InvalidParameter`, `ConnectionActive`, `ConnectionInvalid` for a connector that is used up,
-/// `SharingViolation`, `AddressAlreadyExists`, `InvalidAddress`, `TooManyAddresses`, `InsufficientResources`, `DeviceRemoved`.
-/// The rest comes in the completion.
-pub(crate) fn connect(
-    this: &Arc<Connector>,
-    qp: &Arc<Qp>,
-    source: SocketAddr,
-    destination: SocketAddr,
-    wanted: ReadLimits,
-    private_data: &[u8],
-    completion: RequestCompletion,
-) -> Result {
-    let port = this.port();
-    let data = PrivateData::checked(private_data, port.limits().max_caller_data)?;
-    if destination.ip().is_multicast() {
-        return Err(Status::InvalidParameter);
-    }
-    // What is wrong with the connector comes before what is wrong with the rest.
-    this.inner.lock().admit(Call::Connect)?;
-    let request = this.request(completion)?;
-    let (claim, held) = this.claim(qp)?;
-    let endpoint = port.endpoints().connect(source, destination, GFP_ATOMIC)?;
-    let limits = this.capped(wanted);
-
-    let mut inner = this.inner.lock();
-    let step = inner.admit(Call::Connect)?;
-    inner.apply(step);
-    inner.request = Some(request);
-    inner.local = Some(endpoint.local());
-    inner.peer = Some(destination);
-    inner.limits = limits;
-    inner.ours = data;
-    // A failed attempt leaves none of these.
-    inner.claim = Some(claim);
-    inner.qp = Some(held);
-    inner.endpoint = Some(endpoint);
-    drop(inner);
-    this.kick();
-    Ok(())
-}
-
-/// Takes the connection that the peer has accepted; `completion` tells when it stands. Any context.
-///
-/// # Errors
-///
-/// `ConnectionInvalid` where there is nothing to complete, `ConnectionAborted`, `IoTimeout`, `DeviceRemoved`.
-pub(crate) fn complete_connect(
-    this: &Arc<Connector>,
-    event: Option<DisconnectEvent>,
-    completion: RequestCompletion,
-) -> Result {
-    let request = this.request(completion)?;
-    let mut inner = this.inner.lock();
-    let step = inner.admit(Call::CompleteConnect)?;
-    inner.apply(step);
-    inner.request = Some(request);
-    inner.disconnect_event = event;
-    drop(inner);
-    this.kick();
-    Ok(())
-}
-
-/// Accepts a connection that came in; `completion` tells when the peer has completed it. Any context, the connect event itself
-/// included.
-///
-/// # Errors
-///
-/// `InvalidBufferSize`, `InvalidParameter`, `ConnectionActive` for a QP in use, `ConnectionInvalid`, `ConnectionAborted`,
-/// `InsufficientResources`, `DeviceRemoved`.
-pub(crate) fn accept(
-    this: &Arc<Connector>,
-    qp: &Arc<Qp>,
-    wanted: ReadLimits,
-    private_data: &[u8],
-    event: Option<DisconnectEvent>,
-    completion: RequestCompletion,
-) -> Result {
-    let port = this.port();
-    let data = PrivateData::checked(private_data, port.limits().max_callee_data)?;
-    let inner = this.inner.lock();
-    inner.admit(Call::Accept)?;
-    let (Some(local), Some(peer)) = (inner.local, inner.peer) else {
-        return Err(Status::ConnectionInvalid);
-    };
-    drop(inner);
-    let request = this.request(completion)?;
-    let (claim, held) = this.claim(qp)?;
-    // NDKPI: an accepted connector holds the listener's endpoint.
-    let endpoint = match port.endpoints().join(local, peer, GFP_ATOMIC) {
-        Ok(endpoint) => Some(endpoint),
-        Err(Status::InsufficientResources) => return Err(Status::InsufficientResources),
-        // The peer comes again from a port whose last connector here is not closed yet, or the device is going. The listener
-        // keeps the address until this connector is closed in any case.
-        Err(_) => None,
-    };
-    let own = this.capped(wanted);
-
-    let mut inner = this.inner.lock();
-    let step = inner.admit(Call::Accept)?;
-    inner.apply(step);
-    inner.request = Some(request);
-    // Until now they were the peer's within all that the adapter has.
-    inner.limits = limits::ReadLimits {
-        inbound: inner.limits.inbound.min(own.inbound),
-        outbound: inner.limits.outbound.min(own.outbound),
-    };
-    inner.ours = data;
-    inner.disconnect_event = event;
-    inner.claim = Some(claim);
-    inner.qp = Some(held);
-    inner.endpoint = endpoint;
-    drop(inner);
-    this.kick();
-    Ok(())
-}
-
-/// Refuses a connection that came in, or one that the peer has accepted. Any context.
-///
-/// # Errors
-///
-/// `InvalidBufferSize`, `ConnectionInvalid`, `ConnectionAborted` when the peer gave up before, `DeviceRemoved`.
-pub(crate) fn reject(this: &Arc<Connector>, private_data: &[u8]) -> Result {
-    let data = PrivateData::checked(private_data, this.port().limits().max_callee_data)?;
-    let mut inner = this.inner.lock();
-    let step = inner.admit(Call::Reject)?;
-    inner.apply(step);
-    inner.farewell = data;
-    drop(inner);
-    this.kick();
-    Ok(())
-}
-
-/// Ends a connection in good order; `completion` tells when nothing of it is left. Any context.
-///
-/// # Errors
-///
-/// `ConnectionInvalid` when not connected, `DeviceRemoved`. The rest comes in the completion.
-pub(crate) fn disconnect(this: &Arc<Connector>, completion: RequestCompletion) -> Result {
-    let request = this.request(completion)?;
-    let mut inner = this.inner.lock();
-    let step = inner.admit(Call::Disconnect)?;
-    inner.apply(step);
-    inner.request = Some(request);
-    // NDKPI: where it can be suppressed, no event follows the consumer's own call.
-    let event = inner.disconnected.take();
-    drop(inner);
-    drop(event);
-    this.kick();
-    Ok(())
 }

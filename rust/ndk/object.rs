@@ -162,6 +162,11 @@ impl<T: Object> Head<T> {
         })
     }
 
+    /// Whether nothing holds the object any more: its teardown runs, or is about to.
+    pub(crate) fn is_quiet(&self) -> bool {
+        self.life.is_quiet()
+    }
+
     /// Whether the consumer has closed the object.
     pub(crate) fn is_closing(&self) -> bool {
         self.life.is_closing()

@@ -58,7 +58,9 @@ impl CmEvents for Attempt {
             if inner.machine.epoch() == epoch {
                 inner.note(event);
             }
-            inner.looks_again(epoch, report) || inner.report(epoch, report)
+            if !inner.looks_again(epoch, report) {
+                inner.report(epoch, report);
+            }
         });
     }
 }
@@ -72,11 +74,7 @@ impl FaultSink for Connector {
     fn message_before_establishment(self: Arc<Self>) {
         let mut inner = self.inner.lock();
         inner.message_first = inner.machine.state() == State::Accepting;
-        let work = inner.message_first;
-        drop(inner);
-        if work {
-            self.kick();
-        }
+        self.wake(inner);
     }
 }
 

@@ -111,22 +111,22 @@ impl Newcomer {
             .enter()
             .and_then(|device| Ok(incoming.take(device, queues::sleep().clone(), attempt)?));
         match taken {
-            Ok(id) => {
+            Ok((id, locked)) => {
                 // Nobody but a removal of the device holds it.
-                let arrived = match connector.lower.try_lock() {
-                    Some(mut place) => place.replace(id),
+                let mut lower = connector.lower.try_lock();
+                let arrived = match lower.as_mut() {
+                    Some(place) => place.replace(id),
                     None => Some(id),
                 };
                 let mut inner = connector.inner.lock();
-                // The worker puts the id in its place, and destroys it where the device was removed meanwhile.
-                let work = arrived.is_some() || !inner.machine.has_id();
+                let epoch = inner.machine.epoch();
                 inner.arrived = arrived;
                 inner.arrival = Some(arrival);
+                // What the consumer does with it at once is done here.
+                inner.driven = lower.is_some();
                 drop(inner);
-                if work {
-                    connector.kick();
-                }
-                queues::softirq().enqueue_now::<_, NOTIFY>(connector, ctx);
+                queues::softirq().enqueue_now::<_, NOTIFY>(connector.clone(), ctx);
+                connector.go_on(lower, connector.inner.lock(), &locked, epoch, ctx);
             }
             // Nobody has the handle; this gives it back. The listener counts the connection as answered.
             Err(_) => object::close(connector, None),

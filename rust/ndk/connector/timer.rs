@@ -86,11 +86,8 @@ impl SleepItem<TIMER> for Connector {
             return;
         }
         inner.alarm = None;
-        let work = inner.report(alarm.epoch, Report::Expired(alarm.timer));
-        drop(inner);
-        if work {
-            this.kick();
-        }
+        inner.report(alarm.epoch, Report::Expired(alarm.timer));
+        this.wake(inner);
     }
 }
 

@@ -41,6 +41,7 @@ use crate::{
     status::Result,
     sync::{
         cancel_delayed,
+        IrqSaveBackend,
         SleepItem, //
     },
     verbs::{
@@ -62,7 +63,13 @@ use crate::{
 use kernel::{
     error::code,
     prelude::*,
-    sync::Arc, //
+    sync::{
+        lock::{
+            mutex::MutexBackend,
+            Guard, //
+        },
+        Arc, //
+    },
 };
 
 /// Time to find a neighbour or a path.
@@ -92,23 +99,21 @@ impl Connector {
     /// Does all that waits to be done.
     pub(super) fn drive(self: &Arc<Self>, ctx: &MaySleep) {
         let mut lower = self.lower.lock();
-        let mut more = true;
-        while more {
-            let mut inner = self.inner.lock();
+        let mut inner = self.inner.lock();
+        inner.driven = true;
+        while inner.has_work() {
             if let Some(epoch) = inner.look_again.take() {
                 drop(inner);
                 let looked = lower.as_ref().map(|id| self.look(id, epoch, ctx));
+                inner = self.inner.lock();
                 if let Some(Err(status)) = looked {
-                    self.outcome(epoch, Report::AddressError(status));
+                    inner.report(epoch, Report::AddressError(status));
                 }
                 continue;
             }
             let arrived = inner.arrived.take();
-            let next = self.next_effect(&mut inner, |_, _| true);
-            let has_id = inner.machine.has_id();
             let notify = core::mem::take(&mut inner.message_first);
-            // What others add from here on they wake the worker for.
-            more = !inner.todo.is_empty();
+            let next = self.next_effect(&mut inner, |_, _| true);
             drop(inner);
             if arrived.is_some() {
                 *lower = arrived;
@@ -118,46 +123,62 @@ impl Connector {
                 let _ = id.notify_comm_est();
             }
             if let Some(todo) = next {
-                more |= self.perform(&mut lower, todo, ctx);
+                self.perform(&mut lower, todo, ctx);
             }
-            if let Some(id) = lower.take_if(|_| !more && !has_id) {
-                // It came in when the device was already being removed.
-                id.destroy(ctx);
-            }
+            inner = self.inner.lock();
+        }
+        inner.driven = false;
+        let has_id = inner.machine.has_id();
+        drop(inner);
+        if let Some(id) = lower.take_if(|_| !has_id) {
+            // It came in when the device was already being removed.
+            id.destroy(ctx);
         }
     }
 
-    /// Takes note of an event of the connection manager, does what it leads to as far as a handler can, and leaves the rest to
-    /// the worker.
+    /// Takes note of an event of the connection manager, and does what it leads to as far as a handler can.
     pub(super) fn handle(
         self: &Arc<Self>,
         id: &Locked<'_>,
         epoch: u32,
         ctx: &Process,
-        note: impl FnOnce(&mut Inner) -> bool,
+        note: impl FnOnce(&mut Inner),
     ) {
-        // If it cannot be had, whoever works may be about to stop.
+        // If it cannot be had, whoever works looks once more, or is about to stop.
         let lower = self.lower.try_lock();
-        let iwarp = self.port().is_iwarp();
-        let prompt = |of, effect| lower.is_some() && of == epoch && is_prompt(effect, iwarp);
         let mut inner = self.inner.lock();
-        let mut more = note(&mut inner);
-        while more {
-            let next = self.next_effect(&mut inner, prompt);
-            more = !inner.todo.is_empty() || inner.look_again.is_some();
+        note(&mut inner);
+        self.go_on(lower, inner, id, epoch, ctx);
+    }
+
+    /// Does what waits to be done for the attempt `epoch`, as far as the handler of its `id` can, and leaves the rest to the worker.
+    pub(super) fn go_on<'a>(
+        self: &'a Arc<Self>,
+        lower: Option<Guard<'_, Option<CmId>, MutexBackend>>,
+        mut inner: Guard<'a, Inner, IrqSaveBackend>,
+        id: &Locked<'_>,
+        epoch: u32,
+        ctx: &Process,
+    ) {
+        let Some(mut lower) = lower else {
+            self.wake(inner);
+            return;
+        };
+        let iwarp = self.port().is_iwarp();
+        inner.driven = true;
+        while let Some(todo) = self.next_effect(&mut inner, |of, effect| {
+            of == epoch && is_prompt(effect, iwarp)
+        }) {
             drop(inner);
-            let Some(todo) = next else {
-                if more {
-                    self.kick();
-                }
-                return;
-            };
-            more |= self.perform_promptly(id, todo, ctx);
-            if !more {
-                return;
-            }
+            self.perform_promptly(id, todo, ctx);
             inner = self.inner.lock();
         }
+        inner.driven = false;
+        if let Some(id) = lower.take_if(|_| !inner.machine.has_id()) {
+            // Only the worker can destroy it. It may have come in when the device was already being removed.
+            inner.arrived = Some(id);
+        }
+        self.wake(inner);
     }
 
     /// Takes the next effect, if it is wanted. What can be done under the lock is done on the way.
@@ -170,45 +191,48 @@ impl Connector {
             let (epoch, effect) = inner
                 .todo
                 .pop_if(|(epoch, effect)| wanted(*epoch, *effect))?;
-            let mut qp = None;
             match effect {
                 Effect::ArmTimer(timer) => {
                     inner.alarm = Some(Alarm::new(timer, epoch));
                     self.tick(inner);
+                    continue;
                 }
-                Effect::StopTimer(_) => inner.alarm = None,
-                // The outcome would not matter.
-                Effect::Start(work) if !inner.wants(epoch, work) => {}
-                // Had with the call, where it could fail.
-                Effect::HoldEndpoint => {}
+                Effect::StopTimer(_) => {
+                    inner.alarm = None;
+                    continue;
+                }
                 Effect::EndClose => {
                     if core::mem::take(&mut inner.ticking) {
                         cancel_delayed::<Self, TIMER>(self);
                     }
+                    continue;
                 }
-                _ => {
-                    match effect {
-                        Effect::CompleteRequest(status) => inner.finish(to_result(status)),
-                        Effect::QpToError | Effect::Drain => qp = inner.qp(),
-                        _ => {}
-                    }
-                    return Some(ToDo { epoch, effect, qp });
-                }
+                // Had with the call, where it could fail.
+                Effect::HoldEndpoint => continue,
+                // The outcome would not matter.
+                Effect::Start(work) if !inner.wants(epoch, work) => continue,
+                Effect::CompleteRequest(status) => inner.finish(to_result(status)),
+                _ => {}
             }
+            let qp = match effect {
+                Effect::QpToError | Effect::Drain => inner.qp(),
+                _ => None,
+            };
+            return Some(ToDo { epoch, effect, qp });
         }
     }
 
-    /// Does one thing. Returns whether that leads to more.
+    /// Does one thing.
     fn perform(
         self: &Arc<Self>,
         lower: &mut Option<CmId>,
         ToDo { epoch, effect, qp }: ToDo,
         ctx: &MaySleep,
-    ) -> bool {
+    ) {
         match effect {
             Effect::Start(work) => {
                 let started = self.start(lower, epoch, work, ctx);
-                return self.started(epoch, work, started);
+                self.started(epoch, work, started);
             }
             Effect::SendReject(how) => self.send_reject(lower, how),
             Effect::QpToError => {
@@ -221,7 +245,7 @@ impl Connector {
                 if let Some(qp) = qp {
                     qp.quiesce(ctx);
                 }
-                return self.outcome(epoch, Report::Quiet);
+                self.outcome(epoch, Report::Quiet);
             }
             Effect::DestroyId => match lower.take() {
                 // NDKPI: a close does not wait for the peer. On iWARP the destruction of an id does, for the answer to a
@@ -252,7 +276,6 @@ impl Connector {
             | Effect::HoldEndpoint
             | Effect::EndClose => {}
         }
-        false
     }
 
     /// The part of [`Self::perform`] that the handler of `id` may do.
@@ -261,20 +284,20 @@ impl Connector {
         id: &Locked<'_>,
         ToDo { epoch, effect, .. }: ToDo,
         ctx: &Process,
-    ) -> bool {
-        let Effect::Start(work) = effect else {
-            self.tell(effect, ctx);
-            return false;
-        };
-        let started = self.start_promptly(id, work, ctx);
-        self.started(epoch, work, started.map(|()| false))
+    ) {
+        match effect {
+            Effect::Start(work) => {
+                let started = self.start_promptly(id, epoch, work, ctx);
+                self.started(epoch, work, started);
+            }
+            _ => self.tell(effect, ctx),
+        }
     }
 
-    /// Tells the machine if something did not even begin. Returns whether there is more to do.
-    fn started(&self, epoch: u32, work: Work, result: Result<bool>) -> bool {
-        match result {
-            Ok(more) => more,
-            Err(status) => self.outcome(epoch, Report::Failed(work, status)),
+    /// Tells the machine if something did not even begin.
+    fn started(&self, epoch: u32, work: Work, result: Result) {
+        if let Err(status) = result {
+            self.outcome(epoch, Report::Failed(work, status));
         }
     }
 
@@ -286,9 +309,9 @@ impl Connector {
         queues::softirq().enqueue_now::<_, NOTIFY>(self.clone(), ctx);
     }
 
-    /// Tells the machine how something ended. Returns whether that leads to more.
-    fn outcome(&self, epoch: u32, report: Report) -> bool {
-        self.inner.lock().report(epoch, report)
+    /// Tells the machine how something ended. For the one who does the effects, and looks for what that leads to.
+    fn outcome(&self, epoch: u32, report: Report) {
+        self.inner.lock().report(epoch, report);
     }
 
     /// Whether the consumer is to be told that the peer is gone: it wants to know, and has not ended the connection itself by now.
@@ -317,34 +340,32 @@ impl Connector {
         let _ = id.reject(Reject::Consumer, data.as_bytes());
     }
 
-    /// Starts what takes its time. Returns whether it ended at once, and the machine wants more.
+    /// Starts what takes its time.
     fn start(
         self: &Arc<Self>,
         lower: &mut Option<CmId>,
         epoch: u32,
         work: Work,
         ctx: &MaySleep,
-    ) -> Result<bool> {
+    ) -> Result {
         match (work, lower.as_ref()) {
             (Work::Resolve, _) => *lower = Some(self.resolve(epoch, ctx)?),
-            (Work::Complete | Work::Accept, Some(id)) => {
-                return self.establish(id, epoch, work, ctx);
-            }
-            (Work::Disconnect, Some(id)) => {
-                id.disconnect().map_err(|_| Status::ConnectionAborted)?;
-            }
-            (_, Some(id)) => self.start_promptly(&id.lock_handler(ctx), work, ctx)?,
+            // The driver of siw waits for its own handlers.
+            (Work::Disconnect, Some(id)) => disconnect(id)?,
+            (_, Some(id)) => self.start_promptly(&id.lock_handler(ctx), epoch, work, ctx)?,
             (_, None) => return Err(Status::ConnectionInvalid),
         }
-        Ok(false)
+        Ok(())
     }
 
     /// The part of [`Self::start`] that a handler may do.
-    fn start_promptly(&self, id: &Locked<'_>, work: Work, ctx: &Process) -> Result {
+    fn start_promptly(&self, id: &Locked<'_>, epoch: u32, work: Work, ctx: &Process) -> Result {
         match work {
+            Work::Resolve => Ok(()),
             Work::Route => id.resolve_route(ctx, RESOLVE_MS).map_err(unreachable),
             Work::Connect => self.send_request(id, ctx),
-            _ => Ok(()),
+            Work::Complete | Work::Accept => self.establish(id, epoch, work, ctx),
+            Work::Disconnect => disconnect(id),
         }
     }
 
@@ -411,9 +432,8 @@ impl Connector {
     }
 
     /// Brings the QP up and tells the peer, with an accept or with the completion of a connect.
-    fn establish(&self, id: &CmId, epoch: u32, work: Work, ctx: &MaySleep) -> Result<bool> {
+    fn establish(&self, id: &Locked<'_>, epoch: u32, work: Work, ctx: &Process) -> Result {
         // No event comes in between: what is completed here was not taken back by the peer.
-        let locked = id.lock_handler(ctx);
         let inner = self.inner.lock();
         if !inner.wants(epoch, work) {
             return Err(Status::Cancelled);
@@ -422,20 +442,23 @@ impl Connector {
         drop(inner);
         let lower = qp.lower(ctx)?;
         qp.spend();
-        if let Err(error) = self.bring_up(&lower, &locked, limits, ctx) {
-            let _ = locked.reject(Reject::Consumer, &[]);
+        if let Err(error) = self.bring_up(&lower, id, limits, ctx) {
+            let _ = id.reject(Reject::Consumer, &[]);
             return Err(broken(error));
         }
         // The first message may be here before its consumer knows that the connection stands, and asks for an answer.
         qp.set_connected();
         // On error either has rejected.
         match work {
-            Work::Complete => locked.accept_rtu(),
-            _ => locked.accept(&param(&lower, limits, &data)),
+            Work::Complete => id.accept_rtu(),
+            _ => id.accept(&param(&lower, limits, &data)),
         }
         .map_err(broken)?;
         // Before the lock is let go: a peer that ends the connection at once ends one that stands.
-        Ok(work == Work::Complete && self.outcome(epoch, Report::Done(work)))
+        if work == Work::Complete {
+            self.outcome(epoch, Report::Done(work));
+        }
+        Ok(())
     }
 
     /// Moves a QP to where it can send; on iWARP the driver does that with the accept.
@@ -444,7 +467,7 @@ impl Connector {
         qp: &qp::Qp,
         id: &Ops,
         limits: limits::ReadLimits,
-        ctx: &MaySleep,
+        ctx: &Process,
     ) -> Result<(), Error> {
         // It has been there since it was made, but the peer's rights are known only now.
         qp.modify(ctx, &id.init_qp_attr(QpState::Init)?)?;
@@ -462,15 +485,17 @@ impl Connector {
     }
 }
 
-/// Whether a handler may do it, which waits for nothing. The driver of siw waits for the peer when it connects.
+/// Whether a handler may do it, which waits for nothing. The driver of siw waits for the peer when it connects, and for its
+/// handlers.
 fn is_prompt(effect: Effect, iwarp: bool) -> bool {
     match effect {
         Effect::Start(Work::Route)
         | Effect::CompleteRequest(_)
         | Effect::DisconnectEvent
         | Effect::ArmTimer(_)
-        | Effect::StopTimer(_) => true,
-        Effect::Start(Work::Connect) => !iwarp,
+        | Effect::StopTimer(_)
+        | Effect::HoldEndpoint => true,
+        Effect::Start(Work::Connect | Work::Complete | Work::Accept | Work::Disconnect) => !iwarp,
         _ => false,
     }
 }
@@ -515,6 +540,11 @@ fn param<'a>(qp: &qp::Qp, limits: limits::ReadLimits, data: &'a PrivateData) -> 
         initiator_depth: limits.outbound,
         qp_num: qp.number(),
     }
+}
+
+/// Tells the peer that the connection ends, or that its word has been heard.
+fn disconnect(id: &Ops) -> Result {
+    id.disconnect().map_err(|_| Status::ConnectionAborted)
 }
 
 /// Why the peer could not be asked. The driver of siw finds out about a peer that refuses while it sends the request.

@@ -124,7 +124,7 @@ impl CmEvents for End {
         let end: Arc<Self> = this.into();
         let taken = incoming.take(end.device.clone(), queues::sleep().clone(), end.clone());
         // On error it is rejected.
-        if let Ok(id) = taken {
+        if let Ok((id, _)) = taken {
             end.seen.lock().incoming = Some(id);
         }
     }

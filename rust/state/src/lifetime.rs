@@ -245,6 +245,11 @@ impl Life {
         self.word.load_acquire() & CLOSING != 0
     }
 
+    /// Whether the object is quiet: somebody was told, and runs the teardown. It stays so.
+    pub fn is_quiet(&self) -> bool {
+        self.word.load_acquire() == CLOSING
+    }
+
     /// The references as they are at this moment.
     pub fn counts(&self) -> Counts {
         let word = self.word.load_relaxed();

@@ -14,8 +14,9 @@ const KINDS: [Kind; 3] = [Kind::Callback, Kind::Request, Kind::Successor];
 fn a_quiet_object_closes_at_once() {
     let life = Life::default();
     assert!(!life.is_closing());
+    assert!(!life.is_quiet());
     assert_eq!(life.close(), Ok(Closed::AlreadyQuiet));
-    assert!(life.is_closing());
+    assert!(life.is_closing() && life.is_quiet());
     assert_eq!(life.close(), Err(Status::InvalidDeviceState));
 }
 
@@ -26,7 +27,9 @@ fn close_waits_for_each_kind_and_tells_the_last() {
         life.try_get(kind).unwrap();
         assert_eq!(life.close(), Ok(Closed::Pending), "{kind:?}");
         assert_eq!(life.try_get(kind), Err(Status::InvalidDeviceState));
+        assert!(!life.is_quiet());
         assert_eq!(life.put(kind), Last::Yes, "{kind:?}");
+        assert!(life.is_quiet());
     }
 }
 
@@ -37,6 +40,7 @@ fn the_handle_is_held_while_the_closer_cancels() {
     life.begin_close().unwrap();
     // The cancellation completes the request before the closer is done.
     assert_eq!(life.put(Kind::Request), Last::No);
+    assert!(!life.is_quiet());
     assert_eq!(life.end_close(), Closed::AlreadyQuiet);
 }
 

@@ -133,7 +133,7 @@ impl<'a> Incoming<'a> {
     }
 
     /// Takes the connection over, to be accepted or rejected at any time; from now on its events go
-    /// to `events`.
+    /// to `events`. In the handler at hand this can be done at once.
     ///
     /// `EXDEV`: it is not on `device`. On error it is rejected.
     pub(crate) fn take<E: CmEvents>(
@@ -141,7 +141,7 @@ impl<'a> Incoming<'a> {
         device: DeviceRef,
         queue: Arc<SleepQueue>,
         events: Arc<E>,
-    ) -> Result<CmId> {
+    ) -> Result<(CmId, Locked<'a>)> {
         if !self.is_on(&device) {
             return Err(EXDEV);
         }
@@ -157,7 +157,13 @@ impl<'a> Incoming<'a> {
             (*self.ops.as_raw()).event_handler = Some(Callbacks::<E>::handler);
         }
         self.verdict.set(0);
-        Ok(CmId { state })
+        // INVARIANT: rdma_cm holds the lock until the handler returns, and so long whoever destroys
+        // the id waits for it.
+        let locked = Locked {
+            ops: self.ops,
+            _held: PhantomData,
+        };
+        Ok((CmId { state }, locked))
     }
 
     /// Rejects it as though nobody listened.
