@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0
 # Allocations fail, each in turn: calls answer with a status that they may have, and nothing is leaked.
 # kernels: uml-debug debug
-# timeout: 150
+# timeout: 90
 # dmesg: Call Trace
 # vmalloc says where it had no memory, whoever made it fail. What is wrong says more than that.
 . "$(dirname "$0")/ndk-test-lib.sh"

@@ -3,11 +3,6 @@
 # shellcheck shell=bash
 
 TOP=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd -P)
-NDK_CACHE=${NDK_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/ndk}
-mkdir -p "$NDK_CACHE/log" "$NDK_CACHE/lock"
-NDK_CACHE=$(cd "$NDK_CACHE" && pwd -P)
-export NDK_CACHE
-
 say() { printf '%s\n' "$*" >&2; }
 
 die() {
@@ -18,10 +13,16 @@ die() {
 	exit 1
 }
 
-need_root() {
-	[[ $EUID -eq 0 ]] || die "this needs root: it mounts, chroots and installs packages" \
+# Before anything else: the cache of another user would be of no use.
+if [[ $EUID -ne 0 ]]; then
+	die "this needs root: it mounts, chroots and installs packages" \
 		"run it again as root (sudo make …)"
-}
+fi
+
+NDK_CACHE=${NDK_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/ndk}
+mkdir -p "$NDK_CACHE/log" "$NDK_CACHE/lock"
+NDK_CACHE=$(cd "$NDK_CACHE" && pwd -P)
+export NDK_CACHE
 
 # The short hash of standard input, for cache keys.
 key() { sha256sum | cut -c1-12; }
@@ -38,7 +39,7 @@ advice() {
 	elif grep -qiE 'could not resolve|temporary failure|unable to connect|network is unreachable|connection (refused|timed out)|could not connect' "$log"; then
 		say "  The network or the package mirror cannot be reached. Check the host's apt configuration"
 		say "  (apt-get update), the proxy variables, or name a mirror: DEBIAN_MIRROR=http://…/debian."
-	elif grep -qiE '404 +not found|does not have a release file|unable to locate package|hash sum mismatch' "$log"; then
+	elif grep -qiE 'failed to fetch|does not have a release file|unable to locate package|hash sum mismatch' "$log"; then
 		say "  The package mirror lacks what was asked for. Name another: DEBIAN_MIRROR=http://…/debian,"
 		say "  or, if it was updated meanwhile, run tools/buildroot --refresh."
 	elif grep -qiE 'operation not permitted|permission denied' "$log"; then
@@ -111,7 +112,6 @@ host_needs() {
 		command -v "${pair%%=*}" >/dev/null || missing+=("${pair#*=}")
 	done
 	((${#missing[@]})) || return 0
-	need_root
 	command -v apt-get >/dev/null || die "${missing[*]} missing and no apt-get here" \
 		"install the packages by hand, or use a Debian 12 or 13 host"
 	step "install on the host: ${missing[*]}" _host_install "${missing[@]}"
