@@ -4,12 +4,9 @@
 
 use crate::{
     client::{
-        AcceptParams,
         Adapter,
         Batch,
         Buffer,
-        ConnectParams,
-        Connector,
         Cq,
         Event,
         FastMr,
@@ -17,11 +14,9 @@ use crate::{
         Lam,
         MrFlags,
         Notify,
-        OnConnect,
         OpFlags,
         Operation,
         Pd,
-        Promise,
         Qp,
         QpParams,
         Queue,
@@ -36,11 +31,9 @@ use crate::{
         Test,
         MAX_QPS, //
     },
+    pair::Passive, //
 };
-use core::net::{
-    IpAddr,
-    SocketAddr, //
-};
+use core::net::IpAddr;
 use kernel::{
     alloc::KVVec,
     new_spinlock_irq,
@@ -56,7 +49,7 @@ use kernel::{
 };
 
 /// Milliseconds after which a measurement has failed.
-const TIMEOUT: u32 = 60_000;
+pub(crate) const TIMEOUT: u32 = 60_000;
 
 /// Which end.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -408,25 +401,6 @@ impl Handler for End {
     }
 }
 
-/// Hands the listener's next connection over.
-#[pin_data]
-struct Arrival {
-    #[pin]
-    waiting: SpinLockIrq<Option<Arc<Promise<Connector>>>>,
-}
-
-struct Taker(Arc<Arrival>);
-
-impl OnConnect for Taker {
-    fn connect(&self, connector: Connector) {
-        let waiting = self.0.waiting.lock().take();
-        // Dropped, it is rejected.
-        if let Some(promise) = waiting {
-            promise.keep(Ok(connector));
-        }
-    }
-}
-
 /// One end, ready to connect. Dropped in this order.
 struct Ready {
     cq: Cq<End>,
@@ -515,37 +489,6 @@ impl Ready {
     }
 }
 
-/// Connects one QP of each end.
-fn connect(
-    (adapter, a, qp_a): (&Adapter, IpAddr, &Qp),
-    (arrival, b, qp_b): (&Arrival, SocketAddr, &Qp),
-) -> Result<(Connector, Connector)> {
-    let (arrived, _) = Promise::new()?;
-    *arrival.waiting.lock() = Some(arrived.clone());
-    let mut active = adapter.create_connector(Wait)?;
-    let (connected, notice) = Promise::new()?;
-    let params = ConnectParams {
-        source: SocketAddr::new(a, 0),
-        destination: b,
-        inbound_reads: 16,
-        outbound_reads: 16,
-        private_data: &[],
-    };
-    active.connect(qp_a, &params, notice);
-    let mut passive = arrived.wait_for(TIMEOUT)?;
-    let (accepted, notice) = Promise::new()?;
-    let params = AcceptParams {
-        inbound_reads: 16,
-        outbound_reads: 16,
-        private_data: &[],
-    };
-    passive.accept(qp_b, &params, || (), notice);
-    connected.wait_for(TIMEOUT)?;
-    active.complete_connect(|| (), Wait)?;
-    accepted.wait_for(TIMEOUT)?;
-    Ok((active, passive))
-}
-
 fn lane(qp: Qp, job: &Job) -> Option<Lane> {
     Some(Lane {
         qp,
@@ -611,21 +554,12 @@ pub(crate) fn run(
         let pages = Pages::new(&a.pd, lam)?;
         a.cq.queue().ok_or(EBUSY)?.handler().pages = Some(pages);
     }
-    let arrival = Arc::pin_init(
-        pin_init!(Arrival {
-            waiting <- new_spinlock_irq!(None),
-        }),
-        GFP_KERNEL,
-    )?;
-    let listener = adapter_b.create_listener(Taker(arrival.clone()), Wait)?;
-    listener.listen(&SocketAddr::new(address_b, 0), Wait)?;
-    let address = listener.local_address()?;
-
+    let passive = Passive::new(adapter_b, address_b)?;
     let mut connectors = KVec::new();
     let mut lanes = [[None, None], [None, None]];
     for at in 0..job.qps as usize {
         let (qp_a, qp_b) = (a.create_qp(job)?, b.create_qp(job)?);
-        let pair = connect((adapter_a, address_a, &qp_a), (&arrival, address, &qp_b))?;
+        let pair = passive.connect(&qp_b, adapter_a, address_a, &qp_a)?;
         connectors.push(pair, GFP_KERNEL)?;
         lanes[0][at] = lane(qp_a, job);
         lanes[1][at] = lane(qp_b, job);
@@ -636,7 +570,7 @@ pub(crate) fn run(
         active.close(Wait)?;
         passive.close(Wait)?;
     }
-    listener.close(Wait)?;
+    passive.close()?;
     let (samples, count) = a.take()?;
     a.close()?;
     b.close()?;

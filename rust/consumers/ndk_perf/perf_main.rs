@@ -34,6 +34,7 @@ mod client;
 mod connect;
 mod job;
 mod ours;
+mod pair;
 
 use client::{
     Adapter,
