@@ -42,6 +42,8 @@ advice() {
 	elif grep -qiE 'failed to fetch|does not have a release file|unable to locate package|hash sum mismatch' "$log"; then
 		say "  The package mirror lacks what was asked for. Name another: DEBIAN_MIRROR=http://…/debian,"
 		say "  or, if it was updated meanwhile, run tools/buildroot --refresh."
+	elif grep -q 'source tree is not clean' "$log"; then
+		say "  The modules were built in this tree with KDIR=…. Remove that: make clean"
 	elif grep -qiE 'operation not permitted|permission denied' "$log"; then
 		say "  The kernel refused an operation. Run as root, outside an unprivileged container"
 		say "  (mount, chroot and unshare are needed)."
