@@ -39,7 +39,7 @@ advice() {
 	elif grep -qiE 'could not resolve|temporary failure|unable to connect|network is unreachable|connection (refused|timed out)|could not connect' "$log"; then
 		say "  The network or the package mirror cannot be reached. Check the host's apt configuration"
 		say "  (apt-get update), the proxy variables, or name a mirror: DEBIAN_MIRROR=http://…/debian."
-	elif grep -qiE 'failed to fetch|does not have a release file|unable to locate package|hash sum mismatch' "$log"; then
+	elif grep -qiE '404 +not found|failed to fetch|does not have a release file|unable to locate package|hash sum mismatch' "$log"; then
 		say "  The package mirror lacks what was asked for. Name another: DEBIAN_MIRROR=http://…/debian,"
 		say "  or, if it was updated meanwhile, run tools/buildroot --refresh."
 	elif grep -q 'source tree is not clean' "$log"; then

@@ -74,6 +74,9 @@ pub(crate) struct Job {
     pub(crate) qps: u32,
 }
 
+/// Milliseconds after which a measurement has failed.
+pub(crate) const TIMEOUT: u32 = 60_000;
+
 /// QPs of a job.
 pub(crate) const MAX_QPS: usize = 2;
 

@@ -29,7 +29,8 @@ use crate::{
         Job,
         Outcome,
         Test,
-        MAX_QPS, //
+        MAX_QPS,
+        TIMEOUT, //
     },
     pair::Passive, //
 };
@@ -47,9 +48,6 @@ use kernel::{
         Monotonic, //
     },
 };
-
-/// Milliseconds after which a measurement has failed.
-pub(crate) const TIMEOUT: u32 = 60_000;
 
 /// Which end.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -554,12 +552,12 @@ pub(crate) fn run(
         let pages = Pages::new(&a.pd, lam)?;
         a.cq.queue().ok_or(EBUSY)?.handler().pages = Some(pages);
     }
-    let passive = Passive::new(adapter_b, address_b)?;
+    let listener = Passive::new(adapter_b, address_b)?;
     let mut connectors = KVec::new();
     let mut lanes = [[None, None], [None, None]];
     for at in 0..job.qps as usize {
         let (qp_a, qp_b) = (a.create_qp(job)?, b.create_qp(job)?);
-        let pair = passive.connect(&qp_b, adapter_a, address_a, &qp_a)?;
+        let pair = listener.connect(&qp_b, adapter_a, address_a, &qp_a)?;
         connectors.push(pair, GFP_KERNEL)?;
         lanes[0][at] = lane(qp_a, job);
         lanes[1][at] = lane(qp_b, job);
@@ -570,7 +568,7 @@ pub(crate) fn run(
         active.close(Wait)?;
         passive.close(Wait)?;
     }
-    passive.close()?;
+    listener.close()?;
     let (samples, count) = a.take()?;
     a.close()?;
     b.close()?;

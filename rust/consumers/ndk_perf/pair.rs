@@ -14,7 +14,7 @@ use crate::{
         Qp,
         Wait, //
     },
-    ours::TIMEOUT, //
+    job::TIMEOUT, //
 };
 use core::net::{
     IpAddr,

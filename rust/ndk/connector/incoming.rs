@@ -123,7 +123,7 @@ impl Newcomer {
                 inner.arrived = arrived;
                 inner.arrival = Some(arrival);
                 // What the consumer does with it at once is done here.
-                inner.driven = lower.is_some();
+                inner.driven |= lower.is_some();
                 drop(inner);
                 queues::softirq().enqueue_now::<_, NOTIFY>(connector.clone(), ctx);
                 connector.go_on(lower, connector.inner.lock(), &locked, epoch, ctx);
