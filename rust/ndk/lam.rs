@@ -255,6 +255,7 @@ mod tests {
         assert!(check(&[(P - 4, 4), (0, P), (2 * P, P)], 4 + 2 * PAGE) == Ok((P - 4, 3)));
     }
 
+    /// Proves: 7.7-contiguous
     #[test]
     fn gaps_are_refused() {
         // The first does not end with its page, the second does not begin with one.

@@ -500,6 +500,7 @@ mod tests {
         Ok(())
     }
 
+    /// Proves: 3.8, 3.10
     #[test]
     fn a_close_waits_until_a_callback_has_returned() -> Result {
         let log = Log::new()?;
@@ -518,6 +519,7 @@ mod tests {
         Ok(())
     }
 
+    /// Proves: 3.8
     #[test]
     fn a_close_waits_for_requests_and_lets_no_more_in() -> Result {
         let log = Log::new()?;
@@ -534,6 +536,7 @@ mod tests {
         Ok(())
     }
 
+    /// Proves: 3.5, 3.6
     #[test]
     fn an_antecedent_closes_after_its_successors() -> Result {
         let log = Log::new()?;
@@ -561,6 +564,7 @@ mod tests {
         Ok(())
     }
 
+    /// Proves: 2.2-callbacks-softirq
     #[test]
     fn deferred_work_ends_in_softirq() -> Result {
         let done = Arc::pin_init(Completion::new(), GFP_KERNEL)?;

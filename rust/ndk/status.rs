@@ -60,6 +60,7 @@ impl From<Error> for Status {
 mod tests {
     use super::*;
 
+    /// Proves: 6.11-statuses
     #[test]
     fn results_become_errnos() {
         assert_eq!(of(Ok(())), 0);

@@ -418,6 +418,7 @@ mod tests {
         Ok(())
     }
 
+    /// Proves: 6.4-silent
     #[test]
     fn silent_successes_are_swallowed() -> Result {
         let queue = queue(8)?;
@@ -442,6 +443,7 @@ mod tests {
         Ok(())
     }
 
+    /// Proves: 6.4-silent
     #[test]
     fn silent_failures_are_reported() -> Result {
         let queue = queue(8)?;

@@ -18,6 +18,8 @@ fn the_numbers_are_those_of_the_interface() {
     assert_eq!(ArmType::from_raw(3), None);
 }
 
+/// Proves: 7.4-ANY-ANY, 7.4-ANY-ERRORS, 7.4-ANY-SOLICITED, 7.4-ERRORS-ANY, 7.4-ERRORS-ERRORS,
+/// 7.4-ERRORS-SOLICITED, 7.4-SOLICITED-ANY, 7.4-SOLICITED-ERRORS, 7.4-SOLICITED-SOLICITED
 #[test]
 fn a_second_arm_keeps_the_stronger_type() {
     use ArmType::{Any, Errors, Solicited};
@@ -50,6 +52,7 @@ fn lower(kind: ArmType) -> ArmAction {
     }
 }
 
+/// Proves: 7.4-match-any, 7.4-match-solicited, 7.4-match-errors
 #[test]
 fn each_type_is_satisfied_by_its_own_events() {
     for kind in TYPES {
@@ -66,6 +69,7 @@ fn each_type_is_satisfied_by_its_own_events() {
     }
 }
 
+/// Proves: 7.4-no-arm
 #[test]
 fn nothing_is_called_without_an_arm() {
     let arm = Arm::new();
@@ -74,6 +78,7 @@ fn nothing_is_called_without_an_arm() {
     assert_eq!(arm.begin_callback(), None);
 }
 
+/// Proves: 7.4-one-shot
 #[test]
 fn one_arm_gives_one_callback_and_is_cleared_before_it() {
     let arm = Arm::new();
@@ -87,6 +92,7 @@ fn one_arm_gives_one_callback_and_is_cleared_before_it() {
     assert_eq!(arm.begin_callback(), None);
 }
 
+/// Proves: 7.4-serial
 #[test]
 fn an_arm_inside_the_callback_is_deferred_until_it_returns() {
     let arm = Arm::new();
@@ -111,6 +117,7 @@ fn an_arm_while_queued_is_satisfied_by_the_same_callback() {
     assert_eq!(arm.armed(), None);
 }
 
+/// Proves: 7.4-fault-latched, 7.4-match-errors
 #[test]
 fn a_fault_satisfies_every_type_and_is_reported_once() {
     for (fault, status) in [
@@ -144,6 +151,7 @@ fn dies_with(arm: &Arm, status: Status) {
     assert_eq!(arm.begin_callback(), None);
 }
 
+/// Proves: 7.4-fault-latched, 7.4-serial
 #[test]
 fn a_fault_during_the_callback_waits_for_its_return() {
     let arm = Arm::new();
@@ -156,6 +164,7 @@ fn a_fault_during_the_callback_waits_for_its_return() {
     assert_eq!(arm.begin_callback(), Some(Status::BufferOverflow));
 }
 
+/// Proves: 7.4-fault-latched
 #[test]
 fn a_fault_overtakes_a_queued_notification() {
     let arm = Arm::new();
@@ -166,6 +175,7 @@ fn a_fault_overtakes_a_queued_notification() {
     assert_eq!(arm.begin_callback(), Some(Status::InternalError));
 }
 
+/// Proves: 7.4-close
 #[test]
 fn closing_stops_notifications() {
     let arm = Arm::new();
@@ -331,6 +341,7 @@ fn apply(arm: &Arm, model: &mut Model, op: Op) {
 }
 
 /// All sequences of seven calls, ten million, each against the model.
+/// Proves: 7.4-no-arm, 7.4-one-shot, 7.4-serial, 7.4-close
 #[test]
 fn every_sequence_of_calls_agrees_with_the_model() {
     const DEPTH: u32 = 7;
@@ -347,6 +358,7 @@ fn every_sequence_of_calls_agrees_with_the_model() {
 }
 
 /// Longer ones at random.
+/// Proves: 7.4-no-arm, 7.4-one-shot, 7.4-serial, 7.4-close
 #[test]
 fn long_random_sequences_agree_with_the_model() {
     let mut random = 0x9e37_79b9_7f4a_7c15u64;

@@ -13,6 +13,10 @@ use ndk_state::connector::Effect::*;
 use ndk_state::connector::{Call, Effect, Report, Stage, State, Timer, Work};
 use ndk_state::status::Status;
 
+/// Proves: 5.5-CONNECTED-disconnect, 5.5-CONNECTED-peer-disconnect, 5.5-CONNECTED-abort,
+/// 5.5-CONNECTED-close, 5.5-PEER_GONE-disconnect, 5.5-PEER_GONE-close, 5.5-DISCONNECTING-done,
+/// 5.5-DISCONNECTING-abort, 5.5-DISCONNECTING-race, 5.5-DISCONNECTING-again,
+/// 5.5-DISCONNECTED-reuse, 5.5-any-disconnect, 5.10-once, 5.10-waits
 #[test]
 fn section_5_5_connected_phase() {
     for connected in [connected(), connected_passive()] {
@@ -104,6 +108,7 @@ fn section_5_5_connected_phase() {
     }
 }
 
+/// Proves: 5.5-DISCONNECTED-post, 7.1-not-connected
 #[test]
 fn posting_is_allowed_while_connected_only() {
     // "DISCONNECTED: posts → STATUS_CONNECTION_INVALID"; the peer's going away does not flush.
@@ -122,6 +127,7 @@ fn posting_is_allowed_while_connected_only() {
     }
 }
 
+/// Proves: 12-removal
 #[test]
 fn removal_of_the_device() {
     let gone = Tells(Report::DeviceRemoved);
@@ -182,6 +188,7 @@ fn removal_of_the_device() {
     }
 }
 
+/// Proves: 2.5-last, 3.1-CONNECTOR-no-event
 #[test]
 fn after_close_there_is_nothing() {
     let closed = after(connected(), &[Calls(Call::Close), Tells(Report::Quiet)]);

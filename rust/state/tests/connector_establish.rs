@@ -22,6 +22,12 @@ const BACK_TO_IDLE: [Effect; 4] = [
     ReleaseQp,
 ];
 
+/// Proves: 5.3-IDLE-connect, 5.3-IDLE-complete, 5.3-IDLE-other, 5.3-IDLE-close,
+/// 5.3-CONNECTING-accepted, 5.3-CONNECTING-complete, 5.3-CONNECTING-connect,
+/// 5.3-CONNECTING-address, 5.3-CONNECTING-close, 5.3-ACCEPTED-data, 5.3-ACCEPTED-complete,
+/// 5.3-ACCEPTED-reject, 5.3-ACCEPTED-abandoned, 5.3-ACCEPTED-timeout, 5.3-ACCEPTED-close,
+/// 5.3-COMPLETING-success, 5.3-COMPLETING-abandoned, 5.3-COMPLETING-timeout, 5.3-COMPLETING-lost,
+/// 12-no-early-event
 #[test]
 fn section_5_3_active_side() {
     check! {
@@ -148,6 +154,10 @@ fn section_5_3_active_side() {
     }
 }
 
+/// Proves: 5.3-IDLE-connect-shared-address, 5.3-IDLE-connect-foreign-address,
+/// 5.3-IDLE-connect-no-port, 5.3-IDLE-connect-same-tuple, 5.3-IDLE-connect-no-memory,
+/// 5.3-CONNECTING-refused, 5.3-CONNECTING-no-network, 5.3-CONNECTING-no-host,
+/// 5.3-CONNECTING-timeout
 #[test]
 fn section_5_3_failures_of_connect() {
     let rows = [
@@ -276,6 +286,9 @@ fn a_report_of_an_earlier_attempt_is_ignored() {
     assert_eq!(next.state(), State::Failed(None));
 }
 
+/// Proves: 5.4-INCOMING-data, 5.4-INCOMING-accept, 5.4-INCOMING-reject, 5.4-INCOMING-abandoned,
+/// 5.4-INCOMING-other, 5.4-INCOMING-close, 5.4-ACCEPTING-success, 5.4-ACCEPTING-abandoned,
+/// 5.4-ACCEPTING-timeout, 5.4-ACCEPTING-close, 5.4-REJECTED-other, 5.4-REJECTED-close
 #[test]
 fn section_5_4_passive_side() {
     check! {
@@ -372,6 +385,7 @@ fn section_5_4_passive_side() {
     }
 }
 
+/// Proves: 5.3-CONNECTING-no-network, 5.3-CONNECTING-no-host
 #[test]
 fn errors_of_address_resolution() {
     for status in [

@@ -59,6 +59,8 @@ const LOCAL: Address = v4(1, 5445);
 const REMOTE: Address = v4(2, 445);
 const OTHER: Address = v4(3, 445);
 
+/// Proves: 4.1-listener, 4.1-connector, 5.3-IDLE-connect-shared-address, 5.6-CREATED-listen-busy,
+/// 5.7-create-busy
 #[test]
 fn a_local_address_has_one_user() {
     type Taker = fn(&mut Map) -> Result<Address, Status>;
@@ -84,6 +86,7 @@ fn a_local_address_has_one_user() {
     }
 }
 
+/// Proves: 5.3-IDLE-connect-same-tuple
 #[test]
 fn the_same_connection_is_named_before_the_sharing_violation() {
     let mut map = Map::default();
@@ -106,6 +109,7 @@ fn the_same_connection_is_named_before_the_sharing_violation() {
     );
 }
 
+/// Proves: 4.1-listener, 4.2-listener-closed
 #[test]
 fn a_listener_keeps_its_address_until_its_connectors_are_closed() {
     for kind in [listen::<Map>, share::<Map>] {
@@ -129,6 +133,7 @@ fn a_listener_keeps_its_address_until_its_connectors_are_closed() {
     }
 }
 
+/// Proves: 4.1-connector, 4.1-until-closed
 #[test]
 fn a_private_endpoint_goes_with_its_connector() {
     let mut map = Map::default();
@@ -186,6 +191,8 @@ fn malformed_addresses_are_refused() {
     assert!(map.0.is_empty());
 }
 
+/// Proves: 4.3-ports, 4.3-exhausted, 5.3-IDLE-connect-no-port, 5.6-CREATED-listen-no-port,
+/// 5.7-create-no-port
 #[test]
 fn port_0_picks_every_port_of_the_range_and_then_none() {
     let any = v4(1, 0);
@@ -247,6 +254,7 @@ fn op() -> impl Strategy<Value = Op> {
 
 proptest! {
     /// The model: who is open, in plain lists; an address is in use as long as somebody has it.
+    /// Proves: 4.1-listener, 4.1-connector, 4.1-shared, 4.2-listener-closed, 4.2-shared-closed
     #[test]
     fn agrees_with_plain_lists(ops in prop::collection::vec(op(), 1..120)) {
         let mut map = Map::default();

@@ -7,6 +7,7 @@
 use ndk_state::flags::*;
 use ndk_state::status::Status;
 
+/// Proves: 6.6-read-invalidate, 6.6-remote-write, 6.7-remote-write
 #[test]
 fn the_values_are_those_of_the_interface() {
     let values = [
@@ -47,6 +48,7 @@ fn valid_on(flag: u32) -> Vec<Op> {
     }
 }
 
+/// Proves: 6.6-remote-write
 #[test]
 fn each_request_takes_its_own_flags_only() {
     for op in Op::ALL {
@@ -71,6 +73,7 @@ fn each_request_takes_its_own_flags_only() {
     }
 }
 
+/// Proves: 6.7-remote-write
 #[test]
 fn region_flags() {
     for flags in 0..0x40u32 {
@@ -80,6 +83,7 @@ fn region_flags() {
     assert!(check_mr(1 << 31).is_err());
 }
 
+/// Proves: 6.6-remote-write, 6.7-remote-write
 #[test]
 fn a_local_write_is_no_remote_write() {
     assert!(!grants(ALLOW_LOCAL_WRITE, ALLOW_REMOTE_WRITE));
@@ -89,6 +93,7 @@ fn a_local_write_is_no_remote_write() {
     assert!(!grants(0, ALLOW_REMOTE_READ));
 }
 
+/// Proves: 6.6-read-invalidate
 #[test]
 fn local_invalidate_is_ignored_unless_advertised() {
     let flags = RDMA_READ_LOCAL_INVALIDATE | DEFER;

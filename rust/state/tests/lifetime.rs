@@ -20,6 +20,7 @@ fn a_quiet_object_closes_at_once() {
     assert_eq!(life.close(), Err(Status::InvalidDeviceState));
 }
 
+/// Proves: 3.5, 3.8
 #[test]
 fn close_waits_for_each_kind_and_tells_the_last() {
     for kind in KINDS {
@@ -33,6 +34,7 @@ fn close_waits_for_each_kind_and_tells_the_last() {
     }
 }
 
+/// Proves: 3.9
 #[test]
 fn the_handle_is_held_while_the_closer_cancels() {
     let life = Life::new();
@@ -56,6 +58,7 @@ fn a_closing_object_can_be_kept_by_who_holds_it() {
     assert_eq!(life.get(Kind::Request), Err(Status::InvalidDeviceState));
 }
 
+/// Proves: 3.4
 #[test]
 fn close_from_inside_its_own_callback_is_pending() {
     let life = Life::new();
@@ -114,6 +117,7 @@ fn op() -> impl Strategy<Value = Op> {
 
 proptest! {
     /// Against three plain counters: the same answers, and "last" exactly once.
+    /// Proves: 3.5, 3.8
     #[test]
     fn agrees_with_plain_counters(ops in prop::collection::vec(op(), 1..60)) {
         let life = Life::new();

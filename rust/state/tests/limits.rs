@@ -8,6 +8,7 @@ use ndk_state::limits::*;
 use ndk_state::status::Status;
 use proptest::prelude::*;
 
+/// Proves: 6.1-limits
 #[test]
 fn limits_are_inclusive() {
     assert_eq!(check_limit(0, 0), Ok(()));
@@ -16,6 +17,7 @@ fn limits_are_inclusive() {
     assert_eq!(check_limit(u32::MAX, 16), Err(Status::InvalidParameter));
 }
 
+/// Proves: 5.9-capped, 5.9-zero
 #[test]
 fn read_limits_are_capped_never_refused_and_never_wrap() {
     let limits = ReadLimits::capped(300, 1000, 16, 500);
@@ -26,6 +28,7 @@ fn read_limits_are_capped_never_refused_and_never_wrap() {
 
 proptest! {
     /// Both sides come to limits that fit each other (section 5.9).
+    /// Proves: 5.9-negotiated
     #[test]
     fn what_one_side_may_send_the_other_takes(
         a in (any::<u32>(), any::<u32>(), any::<u32>(), any::<u32>()),
@@ -41,6 +44,7 @@ proptest! {
     }
 }
 
+/// Proves: 5.8-caller, 5.8-callee, 5.8-too-long
 #[test]
 fn private_data_has_the_room_of_the_adapter() {
     assert_eq!(check_private_data(0, 56), Ok(0));
@@ -62,6 +66,7 @@ fn answer(copy: usize, size: usize, status: Status) -> Answer {
     Answer { copy, size, status }
 }
 
+/// Proves: 5.8-size, 5.8-partial, 5.8-null
 #[test]
 fn section_8_9_the_buffer_table() {
     let invalid = answer(0, 56, Status::InvalidParameter);
@@ -85,6 +90,7 @@ fn section_8_9_the_buffer_table() {
     }
 }
 
+/// Proves: 6.1-prefix
 #[test]
 fn adapter_info_honours_the_caller_of_version_1() {
     let small = answer(0, 104, Status::BufferTooSmall);
@@ -110,6 +116,7 @@ fn addresses_come_whole_or_not_at_all() {
     assert_eq!(address(128, 28), answer(28, 28, Status::Success));
 }
 
+/// Proves: 8.4-moderation-none, 8.4-moderation-interval, 8.4-moderation-count, 8.4-moderation-mix
 #[test]
 fn section_8_4_moderation() {
     const DEPTH: u32 = 64;
@@ -145,6 +152,7 @@ fn section_8_4_moderation() {
     }
 }
 
+/// Proves: 9.1-major, 9.1-floor, 9.1-too-new
 #[test]
 fn section_9_1_versions() {
     let version = |major, minor| Version { major, minor };

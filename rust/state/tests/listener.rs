@@ -55,6 +55,8 @@ fn refuses(quote: &str, start: Listener) {
     assert_eq!(next, start, "nothing is queued: {quote}");
 }
 
+/// Proves: 5.6-CREATED-listen, 5.6-CREATED-listen-busy, 5.6-CREATED-listen-foreign,
+/// 5.6-CREATED-listen-no-port, 5.6-CREATED-listen-no-memory, 5.6-LISTENING-listen
 #[test]
 fn section_5_6_listen() {
     accepts(
@@ -102,6 +104,7 @@ fn section_5_6_listen() {
     }
 }
 
+/// Proves: 5.6-CREATED-address, 5.6-LISTENING-address
 #[test]
 fn section_5_6_local_address() {
     for (quote, start, answer) in [
@@ -122,6 +125,8 @@ fn section_5_6_local_address() {
     }
 }
 
+/// Proves: 4.4-pause, 4.4-resume, 5.6-CREATED-pause, 5.6-LISTENING-event, 5.6-LISTENING-pause,
+/// 5.6-PAUSED-request, 5.6-PAUSED-resume
 #[test]
 fn section_5_6_incoming_and_pause() {
     let (delivered, verdict) = listening().incoming();
@@ -156,6 +161,7 @@ fn section_5_6_incoming_and_pause() {
     refuses("not listening yet", starting());
 }
 
+/// Proves: 4.4-backlog
 #[test]
 fn a_full_backlog_refuses_until_somebody_is_answered() {
     let mut listener = listening();
@@ -170,6 +176,7 @@ fn a_full_backlog_refuses_until_somebody_is_answered() {
     assert_eq!(freed.incoming().1, Verdict::Deliver);
 }
 
+/// Proves: 5.6-any-close, 5.6-CLOSING-request, 5.6-CLOSING-last
 #[test]
 fn section_5_6_close() {
     accepts(
@@ -218,6 +225,7 @@ fn section_5_6_close() {
     }
 }
 
+/// Proves: 12-removal
 #[test]
 fn removal_of_the_device() {
     reports(

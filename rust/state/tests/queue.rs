@@ -18,6 +18,7 @@ fn post(ring: &Ring, silent: bool) -> (u32, bool) {
     (reservation.index, reservation.signalled)
 }
 
+/// Proves: 7.1-full
 #[test]
 fn the_depth_is_exact_and_sentinels_have_their_own_room() {
     for depth in [0, 1, 2, 3, 5, 8, 100] {
@@ -74,6 +75,7 @@ fn every_fourth_part_of_the_silent_ones_is_signalled() {
     );
 }
 
+/// Proves: 6.4-silent
 #[test]
 fn silent_success_is_swallowed_and_silent_failure_reported() {
     let ring = Ring::new(16, 0).unwrap();
@@ -112,6 +114,7 @@ fn a_read_with_local_invalidate_is_one_request() {
     assert_eq!(ring.in_flight(), 0);
 }
 
+/// Proves: 7.1-refused
 #[test]
 fn a_refused_post_leaves_no_trace() {
     let ring = Ring::new(8, 0).unwrap();
@@ -161,6 +164,7 @@ proptest! {
     /// The consumer gets exactly one completion for each request that is not silent, in order; for a
     /// silent one it gets one exactly if it fails. The device frees its entries only at signalled
     /// completions, and its queue never overruns.
+    /// Proves: 6.4-silent, 7.1-accepted, 7.2-order
     #[test]
     fn agrees_with_a_model_queue(
         depth in 1..24u32,

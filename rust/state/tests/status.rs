@@ -45,6 +45,7 @@ const TABLE: &[(&str, i32, u32)] = &[
     ("ADAPTER_NOT_READY", 100, 0xC001_0011),
 ];
 
+/// Proves: 6.11-statuses
 #[test]
 fn the_table_is_as_designed() {
     assert_eq!(Status::ALL.len(), TABLE.len());
@@ -58,6 +59,7 @@ fn the_table_is_as_designed() {
     }
 }
 
+/// Proves: 6.11-statuses
 #[test]
 fn every_view_is_one_to_one() {
     let count = Status::ALL.len();

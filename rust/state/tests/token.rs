@@ -67,6 +67,7 @@ const FAST: [(State, usize, State); 21] = [
     (State::Valid, 13, State::Valid),
 ];
 
+/// Proves: 7.7-mr-kind
 #[test]
 fn every_state_takes_only_its_own_events() {
     for (fast, table) in [(false, &NORMAL[..]), (true, &FAST[..])] {
@@ -186,6 +187,7 @@ proptest! {
     }
 
     /// A window that is accepted lies inside, computed without wrapping.
+    /// Proves: 8.6-bind-within
     #[test]
     fn windows_lie_inside(
         region_base in any::<u64>(), region_length in any::<u64>(),
@@ -203,6 +205,7 @@ proptest! {
     }
 
     /// The arguments of FastRegister, against arithmetic that cannot wrap.
+    /// Proves: 8.6-fast-register
     #[test]
     fn fast_register_arguments(
         pages in 0..20u32, max in 0..20u32,
@@ -224,6 +227,7 @@ proptest! {
     }
 }
 
+/// Proves: 7.7-no-zero-based, 8.6-fast-register
 #[test]
 fn fast_register_edges() {
     let good = FastRegister {
@@ -276,6 +280,7 @@ fn fast_register_edges() {
     assert_eq!(over.check(2, 4096), refused);
 }
 
+/// Proves: 6.6-remote-write, 7.7-access, 8.6-bind-local-write
 #[test]
 fn rights() {
     let region = |bits| Access::from_mr_flags(bits);

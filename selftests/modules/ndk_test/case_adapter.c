@@ -168,6 +168,7 @@ static void bad_address(struct t *t)
 }
 
 /* Any older version gets the newest of its major; every header is checked for it. */
+/* Proves: 9.1-floor, 2.1-version */
 static void speaks_version(struct t *t)
 {
 	struct ndk_open_params params = by_device(world.device[SIDE_A]);
@@ -186,6 +187,7 @@ static void refuses_version(struct t *t)
 	does_not_open(t, &params, -EPROTONOSUPPORT);
 }
 
+/* Proves: QUERY_ADAPTER_INFO.ok, QUERY_ADAPTER_INFO.bad-argument, 6.1-prefix */
 static void info_size(struct t *t)
 {
 	struct ndk_adapter *adapter = t_adapter(t, SIDE_A);
@@ -216,6 +218,7 @@ static void info_size(struct t *t)
 	EXPECT_EQ(t, size, full);
 }
 
+/* Proves: QUERY_ADAPTER_INFO.ok */
 static void info_sane(struct t *t)
 {
 	struct ndk_adapter *adapter = t_adapter(t, SIDE_A);
@@ -257,6 +260,7 @@ static void info_sane(struct t *t)
 }
 
 /* A limit that cannot be had is none. Depths are tried up to what memory allows. */
+/* Proves: CREATE_CQ.ok, CREATE_QP.ok, 6.1-limits */
 static void limits_can_be_had(struct t *t)
 {
 	struct ndk_adapter *adapter = t_adapter(t, SIDE_A);
@@ -286,6 +290,7 @@ static void limits_can_be_had(struct t *t)
 	t_create(e, KIND_QP);
 }
 
+/* Proves: 9.1-instances */
 static void instances_are_independent(struct t *t)
 {
 	struct ndk_adapter *one = t_another(t, SIDE_A), *two = t_another(t, SIDE_A);
@@ -323,6 +328,7 @@ static int close_in_thread(void *arg)
 }
 
 /* The adapter is closed while this kind of object is open, and returns when that is closed. */
+/* Proves: 3.1-ADAPTER */
 static void close_waits_for(struct t *t)
 {
 	struct closing *c = t_alloc(t, sizeof(*c));
@@ -451,12 +457,12 @@ static const struct t_case cases[] = {
 	{ "version_1.0_gets_1.2", speaks_version, 10 },
 	{ "version_1.1_gets_1.2", speaks_version, 11 },
 	{ "version_1.2_gets_1.2", speaks_version, 12 },
-	{ "version_1.3_is_not_spoken", refuses_version, 13 },
+	{ "version_1.3_is_not_spoken", refuses_version, 13 }, /* Proves: 9.1-too-new */
 	{ "version_2.0_gets_2.1", speaks_version, 20 },
 	{ "version_2.1_gets_2.1", speaks_version, 21 },
-	{ "version_2.2_is_not_spoken", refuses_version, 22 },
-	{ "version_3.0_is_not_spoken", refuses_version, 30 },
-	{ "version_0.1_is_not_spoken", refuses_version, 1 },
+	{ "version_2.2_is_not_spoken", refuses_version, 22 }, /* Proves: 9.1-too-new */
+	{ "version_3.0_is_not_spoken", refuses_version, 30 }, /* Proves: 9.1-major */
+	{ "version_0.1_is_not_spoken", refuses_version, 1 }, /* Proves: 9.1-major */
 	{ "info_size_is_asked_for_cut_and_checked", info_size },
 	{ "info_is_sane", info_sane },
 	{ "limits_can_be_had", limits_can_be_had },

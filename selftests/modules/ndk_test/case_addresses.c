@@ -23,6 +23,10 @@ static bool dynamic(const struct sockaddr_storage *ss)
 	return t_port(ss) >= 49152;
 }
 
+/*
+ * Proves: GET_LOCAL_ADDRESS.ok, GET_PEER_ADDRESS.ok, GET_LISTENER_LOCAL_ADDRESS.ok, 4.2-local-address, 4.3-families,
+ * 4.3-ports
+ */
 static void ends_know_each_other(struct t *t)
 {
 	const struct t_cfg cfg = { .family = t->arg };
@@ -52,6 +56,10 @@ static void ends_know_each_other(struct t *t)
 }
 
 /* Nothing is written where not all fits. */
+/*
+ * Proves: GET_LOCAL_ADDRESS.bad-argument, GET_PEER_ADDRESS.bad-argument, GET_LISTENER_LOCAL_ADDRESS.bad-argument,
+ * 5.6-LISTENING-address
+ */
 static void address_does_not_fit(struct t *t)
 {
 	const struct t_cfg cfg = { .family = t->arg };
@@ -79,6 +87,7 @@ static void address_does_not_fit(struct t *t)
 }
 
 /* The incoming connector knows both addresses before it is answered. */
+/* Proves: GET_LOCAL_ADDRESS.ok, GET_PEER_ADDRESS.ok, 5.3-CONNECTING-address */
 static void incoming_knows_addresses(struct t *t)
 {
 	struct t_pair *p = t_pair_unconnected(t, NULL);
@@ -103,6 +112,7 @@ static void incoming_knows_addresses(struct t *t)
 	EXPECT(t, t_same_addr(&ss, &want));
 }
 
+/* Proves: CONNECT.ok */
 static void chosen_port(struct t *t)
 {
 	struct t_pair *p = t_pair_unconnected(t, NULL);
@@ -129,6 +139,7 @@ static void chosen_port(struct t *t)
 	EXPECT(t, t_same_addr(&ss, &from));
 }
 
+/* Proves: LISTEN.ok, 4.3-ports, 5.6-CREATED-listen */
 static void dynamic_ports(struct t *t)
 {
 	struct t_end *e = t_alloc(t, sizeof(*e));
@@ -154,6 +165,7 @@ static int listen_status(struct t_end *e, int family, u16 port)
 	return l ? t_listen(l, e->side, family, port) : -EINVAL;
 }
 
+/* Proves: 4.1-listener, 5.6-CREATED-listen-busy */
 static void address_in_use(struct t *t)
 {
 	struct t_end *e = t_alloc(t, sizeof(*e)), *again = t_alloc(t, sizeof(*again));
@@ -178,6 +190,7 @@ static void address_in_use(struct t *t)
 }
 
 /* A connection from a port keeps it from listeners, and from connections to elsewhere. */
+/* Proves: 4.1-connector, 4.1-until-closed, 5.3-IDLE-connect-shared-address, 5.3-IDLE-connect-same-tuple */
 static void source_port_in_use(struct t *t)
 {
 	struct t_pair *p = t_pair_unconnected(t, NULL);
@@ -231,6 +244,7 @@ static void source_port_in_use(struct t *t)
 }
 
 /* The address of a listener is free only when the last connector of it is closed. */
+/* Proves: 3.1-LISTENER, 4.1-listener, 4.2-listener-closed, 5.6-CLOSING-last */
 static void listener_address_outlives_it(struct t *t)
 {
 	struct t_pair *p = t_pair(t, NULL);
@@ -250,6 +264,7 @@ static void listener_address_outlives_it(struct t *t)
 	EXPECT_STATUS(t, listen_status(&p->b, AF_INET, port), 0);
 }
 
+/* Proves: CONNECT.bad-argument, 5.3-IDLE-connect-foreign-address */
 static void not_local(struct t *t)
 {
 	struct t_pair *p = t_pair_unconnected(t, NULL);
@@ -312,6 +327,10 @@ static void data_rows(struct t *t, struct ndk_connector *c, const u8 *sent, u32 
 	}
 }
 
+/*
+ * Proves: GET_CONNECTION_DATA.ok, GET_CONNECTION_DATA.bad-argument, 5.3-ACCEPTED-data, 5.4-INCOMING-data, 5.8-copied,
+ * 5.8-size, 5.8-partial, 5.8-null
+ */
 static void private_data(struct t *t)
 {
 	struct t_pair *p = t_pair_unconnected(t, NULL);
@@ -352,6 +371,7 @@ static void private_data(struct t *t)
 		t_ping(&p->a, &p->b);
 }
 
+/* Proves: REJECT.ok, 5.3-CONNECTING-refused, 5.8-callee */
 static void reject_data(struct t *t)
 {
 	struct t_pair *p = t_pair_unconnected(t, NULL);
@@ -375,6 +395,7 @@ static void reject_data(struct t *t)
 }
 
 /* Too long at accept and at reject: refused, and the connector is as it was. */
+/* Proves: ACCEPT.bad-argument, REJECT.bad-argument, 5.4-INCOMING-accept-long-data, 5.8-too-long */
 static void too_long_data(struct t *t)
 {
 	struct t_pair *p = t_pair_unconnected(t, NULL);
@@ -426,6 +447,7 @@ static const struct limits limits[] = {
 };
 
 /* Each side may send what the other takes; nothing above the adapter's own, silently. */
+/* Proves: 5.9-negotiated */
 static void read_limits(struct t *t)
 {
 	const struct limits *l = &limits[t->arg];
@@ -492,15 +514,15 @@ static const struct t_case cases[] = {
 	{ "private_data_none", private_data, 0 },
 	{ "private_data_of_1_byte", private_data, 1 },
 	{ "private_data_of_20_bytes", private_data, 20 },
-	{ "private_data_of_the_limit", private_data, -1 },
+	{ "private_data_of_the_limit", private_data, -1 }, /* Proves: 5.8-caller, 5.8-callee, 5.9-not-in-data */
 	{ "private_data_of_a_reject", reject_data },
 	{ "private_data_too_long_is_e2big", too_long_data },
 	{ "read_limits_are_the_smaller_ones", read_limits, 0 },
 	{ "read_limits_of_one", read_limits, 1 },
-	{ "read_limit_of_zero_at_the_active_side", read_limits, 2 },
-	{ "read_limits_of_zero_at_the_passive_side", read_limits, 3 },
-	{ "read_limits_beyond_everything", read_limits, 4 },
-	{ "read_limits_beyond_a_byte", read_limits, 5 },
+	{ "read_limit_of_zero_at_the_active_side", read_limits, 2 }, /* Proves: 5.9-zero */
+	{ "read_limits_of_zero_at_the_passive_side", read_limits, 3 }, /* Proves: 5.9-zero */
+	{ "read_limits_beyond_everything", read_limits, 4 }, /* Proves: 5.9-capped */
+	{ "read_limits_beyond_a_byte", read_limits, 5 }, /* Proves: 5.9-capped */
 };
 
 T_GROUP(addresses, cases);

@@ -45,6 +45,9 @@ static void never(void *context, int status)
 	WARN(1, "a notification of a CQ that was not made");
 }
 
+/*
+ * Proves: CREATE_CQ.bad-argument, CREATE_COMPLETION.bad-argument, CQ_NOTIFICATION_CALLBACK.bad-argument, 6.1-limits
+ */
 static void create_cq(struct t *t)
 {
 	struct t_end *e = end_of(t, false);
@@ -62,6 +65,7 @@ static void create_cq(struct t *t)
 }
 
 /* A CPU that does not exist is a preference that cannot be met. */
+/* Proves: CREATE_CQ.ok, 8.2-affinity */
 static void cq_affinity(struct t *t)
 {
 	struct t_end *e = end_of(t, false);
@@ -83,6 +87,7 @@ static void cq_affinity(struct t *t)
 
 /* --- create PD, connector, listener --------------------------------------- */
 
+/* Proves: CREATE_PD.bad-argument, CREATE_COMPLETION.bad-argument */
 static void create_pd(struct t *t)
 {
 	struct t_end *e = end_of(t, false);
@@ -97,6 +102,7 @@ static void create_pd(struct t *t)
 	t_create(e, KIND_PD);
 }
 
+/* Proves: CREATE_LISTENER.bad-argument, CONNECT_EVENT_CALLBACK.bad-argument */
 static void create_listener(struct t *t)
 {
 	struct t_end *e = end_of(t, false);
@@ -135,6 +141,7 @@ static void try_qp(struct t_end *e, const struct qp_args *a, int status)
 	try_qp(e, &_a, -EINVAL);		\
 } while (0)
 
+/* Proves: CREATE_QP.bad-argument, CREATE_COMPLETION.bad-argument, 6.1-limits */
 static void create_qp(struct t *t)
 {
 	struct t_end *e = end_of(t, false), *b = t_alloc(t, sizeof(*b));
@@ -192,6 +199,7 @@ static void try_mr(struct t_end *e, struct ndk_mr *mr, const struct mr_args *a, 
 	try_mr(e, mr, &_a, -EINVAL);		\
 } while (0)
 
+/* Proves: REGISTER_MR.bad-argument, REQUEST_COMPLETION.bad-argument, 7.7-contiguous */
 static void register_mr(struct t *t)
 {
 	struct t_end *e = end_of(t, false);
@@ -242,6 +250,7 @@ static void register_mr(struct t *t)
 	EXPECT_STATUS(t, t_register(e, r, NDK_MR_FLAG_ALLOW_LOCAL_WRITE), 0);
 }
 
+/* Proves: REGISTER_MR.bad-argument, 6.1-limits */
 static void register_too_much(struct t *t)
 {
 	struct t_end *e = end_of(t, false);
@@ -279,6 +288,10 @@ static void register_too_much(struct t *t)
 }
 
 /* Calls of one kind of MR on the other, and in the wrong state. */
+/*
+ * Proves: REGISTER_MR.wrong-state, DEREGISTER_MR.wrong-state, DEREGISTER_MR.bad-argument,
+ * INITIALIZE_FAST_REGISTER_MR.wrong-state, 7.7-mr-kind, 7.7-mr-again
+ */
 static void mr_in_the_wrong_state(struct t *t)
 {
 	struct t_end *e = end_of(t, false);
@@ -307,6 +320,7 @@ static void mr_in_the_wrong_state(struct t *t)
 	EXPECT_STATUS(t, t_register(e, r, 0), 0);
 }
 
+/* Proves: INITIALIZE_FAST_REGISTER_MR.ok, INITIALIZE_FAST_REGISTER_MR.bad-argument */
 static void initialize_fast_register(struct t *t)
 {
 	struct t_end *e = end_of(t, false);
@@ -332,6 +346,7 @@ static void initialize_fast_register(struct t *t)
 
 /* --- build LAM ------------------------------------------------------------ */
 
+/* Proves: BUILD_LAM.ok, BUILD_LAM.bad-argument, RELEASE_LAM.ok, 7.7-contiguous */
 static void build_lam(struct t *t)
 {
 	struct t_end *e = end_of(t, false);
@@ -394,6 +409,10 @@ static void try_listen(struct t_listener *l, struct sockaddr_storage *ss, u32 le
 	refused(l->t, w, ndk_listen(l->listener, (struct sockaddr *)ss, len, done, w), t_poison(), status);
 }
 
+/*
+ * Proves: LISTEN.bad-argument, LISTEN.wrong-state, GET_LISTENER_LOCAL_ADDRESS.wrong-state, 5.6-CREATED-address,
+ * 5.6-CREATED-listen-foreign, 5.6-CREATED-retry, 5.6-LISTENING-listen, 12-listen-twice
+ */
 static void do_listen(struct t *t)
 {
 	struct t_end *e = end_of(t, false);
@@ -454,6 +473,7 @@ static int connect_with(struct t_end *e, const struct connect_args *a, struct t_
 	refused((e)->t, _w, connect_with(e, &_a, _w), t_poison(), status);	\
 } while (0)
 
+/* Proves: CONNECT.bad-argument, 5.3-IDLE-connect-long-data, 5.8-too-long */
 static void do_connect(struct t *t)
 {
 	struct t_pair *p = t_pair_unconnected(t, NULL);
@@ -502,6 +522,11 @@ static void do_connect(struct t *t)
 }
 
 /* Calls that need a connection, or its beginning, on a connector that has neither. */
+/*
+ * Proves: COMPLETE_CONNECT.wrong-state, COMPLETE_CONNECT_EX.wrong-state, ACCEPT.wrong-state, ACCEPT_EX.wrong-state,
+ * REJECT.wrong-state, DISCONNECT.wrong-state, GET_CONNECTION_DATA.wrong-state, GET_LOCAL_ADDRESS.wrong-state,
+ * GET_PEER_ADDRESS.wrong-state, 5.3-IDLE-complete, 5.3-IDLE-other, 5.5-any-disconnect, 12-wrong-state
+ */
 static void idle_connector(struct t *t)
 {
 	struct t_pair *p = t_pair_unconnected(t, NULL);

@@ -6,6 +6,11 @@
 
 #include "ndk_test.h"
 
+/*
+ * Proves: CONNECT.ok, ACCEPT.ok, COMPLETE_CONNECT.ok, LISTEN.ok, REQUEST_COMPLETION.ok, CONNECT_EVENT_CALLBACK.ok,
+ * 2.4-pending, 4.3-families, 5.3-IDLE-connect, 5.3-CONNECTING-accepted, 5.3-ACCEPTED-complete,
+ * 5.3-COMPLETING-success, 5.4-event, 5.4-INCOMING-accept, 5.4-ACCEPTING-success, 5.6-LISTENING-event
+ */
 static void connects(struct t *t)
 {
 	const struct t_cfg cfg = { .family = t->arg };
@@ -15,6 +20,7 @@ static void connects(struct t *t)
 		t_ping(&p->b, &p->a);
 }
 
+/* Proves: CONNECT.ok, ACCEPT.ok, COMPLETE_CONNECT.ok, 4.4-new-connector */
 static void connects_many_times(struct t *t)
 {
 	struct t_pair *p = t_pair_unconnected(t, NULL);
@@ -83,6 +89,7 @@ static struct steps *accepted(struct t *t)
 	return s->accept && EXPECT_STATUS(t, t_join(s->connect), 0) ? s : NULL;
 }
 
+/* Proves: CONNECT.ok, 5.3-IDLE-connect, 5.3-CONNECTING-accepted */
 static void connect_waits_for_accept(struct t *t)
 {
 	struct steps *s = requested(t);
@@ -97,6 +104,7 @@ static void connect_waits_for_accept(struct t *t)
 		EXPECT_STATUS(t, t_join(s->connect), 0);
 }
 
+/* Proves: ACCEPT.ok, COMPLETE_CONNECT.ok, 5.4-INCOMING-accept, 5.4-ACCEPTING-success */
 static void accept_waits_for_complete(struct t *t)
 {
 	struct steps *s = accepted(t);
@@ -135,6 +143,10 @@ static void complete_at_once(struct t_await *w)
 }
 
 /* Accept in the connect event, complete in the completion of connect: nobody sleeps in between. */
+/*
+ * Proves: ACCEPT.softirq, COMPLETE_CONNECT.softirq, REQUEST_COMPLETION.softirq, CONNECT_EVENT_CALLBACK.softirq,
+ * 5.4-INCOMING-accept
+ */
 static void established_in_callbacks(struct t *t)
 {
 	struct in_callbacks *c = t_alloc(t, sizeof(*c));
@@ -164,6 +176,10 @@ static void established_in_callbacks(struct t *t)
 }
 
 /* The forms whose disconnect event has a reason. */
+/*
+ * Proves: ACCEPT_EX.ok, COMPLETE_CONNECT_EX.ok, DISCONNECT_EVENT_CALLBACK_EX.ok,
+ * DISCONNECT_EVENT_CALLBACK_EX.softirq, 5.10-ex
+ */
 static void ex_forms(struct t *t)
 {
 	struct steps *s = requested(t);
@@ -191,6 +207,7 @@ static void ex_forms(struct t *t)
 }
 
 /* A consumer need not want to know. */
+/* Proves: ACCEPT.ok, COMPLETE_CONNECT.ok, DISCONNECT_EVENT_CALLBACK.bad-argument */
 static void without_disconnect_event(struct t *t)
 {
 	struct steps *s = requested(t);
@@ -220,6 +237,10 @@ static void without_disconnect_event(struct t *t)
 
 #define REJECT_DATA "not today, thank you"
 
+/*
+ * Proves: REJECT.ok, REJECT.wrong-state, ACCEPT.wrong-state, 5.3-CONNECTING-refused, 5.4-INCOMING-reject,
+ * 5.4-REJECTED-other, 5.4-REJECTED-close
+ */
 static void passive_reject(struct t *t)
 {
 	struct steps *s = requested(t);
@@ -243,6 +264,7 @@ static void passive_reject(struct t *t)
 		t_ping(&s->p->a, &s->p->b);
 }
 
+/* Proves: 3.1-CONNECTOR-incoming, 5.3-CONNECTING-refused, 5.4-INCOMING-close */
 static void passive_close_is_a_reject(struct t *t)
 {
 	struct steps *s = requested(t);
@@ -255,6 +277,10 @@ static void passive_close_is_a_reject(struct t *t)
 		t_ping(&s->p->a, &s->p->b);
 }
 
+/*
+ * Proves: REJECT.ok, REJECT.wrong-state, COMPLETE_CONNECT.wrong-state, DISCONNECT.wrong-state, 5.3-ACCEPTED-reject,
+ * 5.4-ACCEPTING-abandoned, 5.4-REJECTED-other, 12-no-early-event
+ */
 static void active_reject(struct t *t)
 {
 	struct steps *s = accepted(t);
@@ -273,6 +299,7 @@ static void active_reject(struct t *t)
 	EXPECT_EQ(t, atomic_read(&s->p->b.gone), 0);
 }
 
+/* Proves: DISCONNECT_EVENT_CALLBACK.wrong-state, 5.3-ACCEPTED-close, 5.4-ACCEPTING-abandoned, 12-no-early-event */
 static void active_close_is_a_reject(struct t *t)
 {
 	struct steps *s = accepted(t);
@@ -286,6 +313,7 @@ static void active_close_is_a_reject(struct t *t)
 }
 
 /* The passive side gives up while the active one has not completed. */
+/* Proves: ACCEPT.close-pending, 5.3-ACCEPTED-abandoned, 5.4-ACCEPTING-close, 12-cancelled */
 static void passive_gives_up(struct t *t)
 {
 	struct steps *s = accepted(t);
@@ -307,6 +335,7 @@ static void passive_gives_up(struct t *t)
 }
 
 /* The active side gives up before the passive one has answered. */
+/* Proves: CONNECT.close-pending, 5.3-CONNECTING-close, 5.4-INCOMING-abandoned, 12-cancelled */
 static void active_gives_up(struct t *t)
 {
 	struct steps *s = requested(t);
@@ -329,6 +358,7 @@ static void active_gives_up(struct t *t)
 
 /* --- nobody there --------------------------------------------------------- */
 
+/* Proves: 5.3-CONNECTING-refused, 5.4-refused */
 static void nobody_listens(struct t *t)
 {
 	struct t_pair *p = t_pair_unconnected(t, NULL);
@@ -347,6 +377,11 @@ static void nobody_listens(struct t *t)
 
 /* --- pause ---------------------------------------------------------------- */
 
+/*
+ * Proves: CONTROL_CONNECT_EVENTS.ok, CONNECT_EVENT_CALLBACK.wrong-state, 4.4-pause, 4.4-resume, 5.4-refused,
+ * 5.6-LISTENING-pause, 5.6-PAUSED-request,
+ * 5.6-PAUSED-resume
+ */
 static void pause_and_resume(struct t *t)
 {
 	struct t_pair *p = t_pair_unconnected(t, NULL);
@@ -365,6 +400,7 @@ static void pause_and_resume(struct t *t)
 		t_ping(&p->a, &p->b);
 }
 
+/* Proves: CONTROL_CONNECT_EVENTS.wrong-state, 5.6-CREATED-pause */
 static void paused_before_listen(struct t *t)
 {
 	struct t_pair *p = t_pair_unconnected(t, NULL);
@@ -386,6 +422,7 @@ static void paused_before_listen(struct t *t)
 }
 
 /* What was connected before is not touched by a pause. */
+/* Proves: CONTROL_CONNECT_EVENTS.ok */
 static void pause_spares_connections(struct t *t)
 {
 	struct t_pair *p = t_pair(t, NULL);
@@ -403,6 +440,7 @@ static void pause_spares_connections(struct t *t)
 
 #define MANY 16
 
+/* Proves: CONNECT.ok, ACCEPT.ok, CONNECT_EVENT_CALLBACK.ok, 4.4-new-connector */
 static void many_at_once(struct t *t)
 {
 	struct t_end *a = t_alloc(t, MANY * sizeof(*a)), *b = t_alloc(t, MANY * sizeof(*b));
@@ -480,6 +518,7 @@ static void reject_each(struct t_listener *l, struct ndk_connector *connector)
 	t_close_start(l->t, &connector->header);
 }
 
+/* Proves: 3.1-LISTENER-refuses, 4.4-close-in-flight, 5.4-refused */
 static void stream_of_connects(struct t *t)
 {
 	struct t_pair *p = t_pair_unconnected(t, NULL);
@@ -524,6 +563,10 @@ static void stream_of_connects(struct t *t)
 
 /* --- in use --------------------------------------------------------------- */
 
+/*
+ * Proves: CONNECT.wrong-state, ACCEPT.wrong-state, 5.3-IDLE-connect-busy-qp, 5.4-INCOMING-accept-busy-qp,
+ * 12-wrong-state
+ */
 static void qp_in_use(struct t *t)
 {
 	struct t_pair *p = t_pair(t, NULL);
@@ -576,10 +619,10 @@ static const struct t_case cases[] = {
 	{ "close_of_an_incoming_connector_is_a_reject", passive_close_is_a_reject },
 	{ "reject_by_the_active_side", active_reject },
 	{ "close_of_an_accepted_connector_is_a_reject", active_close_is_a_reject },
-	{ "passive_side_gives_up_before_complete", passive_gives_up, 0 },
-	{ "passive_side_gives_up_before_reject", passive_gives_up, 1 },
-	{ "active_side_gives_up_before_accept", active_gives_up, 0 },
-	{ "active_side_gives_up_before_reject", active_gives_up, 1 },
+	{ "passive_side_gives_up_before_complete", passive_gives_up, 0 }, /* Proves: COMPLETE_CONNECT.wrong-state */
+	{ "passive_side_gives_up_before_reject", passive_gives_up, 1 }, /* Proves: REJECT.wrong-state */
+	{ "active_side_gives_up_before_accept", active_gives_up, 0 }, /* Proves: ACCEPT.wrong-state */
+	{ "active_side_gives_up_before_reject", active_gives_up, 1 }, /* Proves: REJECT.wrong-state */
 	{ "nobody_listens_and_retry", nobody_listens },
 	{ "pause_and_resume", pause_and_resume },
 	{ "paused_before_listen", paused_before_listen },

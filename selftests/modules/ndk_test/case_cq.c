@@ -71,6 +71,7 @@ static void empty(struct cqt *c)
 
 /* --- arm ------------------------------------------------------------------ */
 
+/* Proves: CQ_NOTIFICATION_CALLBACK.wrong-state, 7.4-no-arm */
 static void nothing_without_arm(struct t *t)
 {
 	struct cqt *c = setup(t, NULL);
@@ -82,6 +83,10 @@ static void nothing_without_arm(struct t *t)
 	quiet(c);
 }
 
+/*
+ * Proves: ARM_CQ.ok, CQ_NOTIFICATION_CALLBACK.ok, CQ_NOTIFICATION_CALLBACK.softirq, 7.4-fires, 7.4-one-shot,
+ * 7.4-match-any
+ */
 static void once_per_arm(struct t *t)
 {
 	struct cqt *c = setup(t, NULL);
@@ -101,6 +106,7 @@ static void once_per_arm(struct t *t)
 }
 
 /* The consumer finds the CQ empty, a completion comes, the consumer arms. */
+/* Proves: ARM_CQ.ok, 7.4-new-since */
 static void between_poll_and_arm(struct t *t)
 {
 	struct cqt *c = setup(t, NULL);
@@ -119,6 +125,7 @@ static void between_poll_and_arm(struct t *t)
 	}
 }
 
+/* Proves: ARM_CQ.ok, 7.4-match-solicited */
 static void solicited_only(struct t *t)
 {
 	struct cqt *c = setup(t, NULL);
@@ -133,6 +140,7 @@ static void solicited_only(struct t *t)
 	EXPECT_EQ(t, atomic_read(&c->cq->calls), 1);
 }
 
+/* Proves: 7.4-new-since */
 static void solicited_came_before_arm(struct t *t)
 {
 	struct cqt *c = setup(t, NULL);
@@ -143,6 +151,7 @@ static void solicited_came_before_arm(struct t *t)
 	notified(c);
 }
 
+/* Proves: 7.4-match-solicited */
 static void solicited_on_failed_receive(struct t *t)
 {
 	struct cqt *c = setup(t, NULL);
@@ -158,6 +167,7 @@ static void solicited_on_failed_receive(struct t *t)
 }
 
 /* A send that waits for a receive of the peer, and is flushed. */
+/* Proves: 7.4-match-solicited */
 static void solicited_on_failed_send(struct t *t)
 {
 	struct cqt *c = setup(t, NULL);
@@ -175,6 +185,7 @@ static void solicited_on_failed_send(struct t *t)
 		t_take_status(&c->p->b, c->cq, 1, NDK_OPERATION_SEND, -ECANCELED);
 }
 
+/* Proves: ARM_CQ.ok, 7.4-match-errors */
 static void errors_means_faults_of_the_cq(struct t *t)
 {
 	struct cqt *c = setup(t, NULL);
@@ -224,6 +235,7 @@ static void arm_again(struct t_cq *cq)
 	mdelay(5);
 }
 
+/* Proves: ARM_CQ.softirq, 7.4-one-shot, 7.4-serial */
 static void arm_inside(struct t *t)
 {
 	struct cqt *c = setup(t, NULL);
@@ -296,6 +308,7 @@ static void drive(struct t *t, struct cqt *c, struct driven *d)
 		t_fail(t, "stuck after %d of %d", atomic_read(&d->received), ROUNDS);
 }
 
+/* Proves: ARM_CQ.softirq, GET_CQ_RESULTS_EX.softirq, RECEIVE.softirq, 7.4-serial */
 static void driven_by_callbacks(struct t *t)
 {
 	struct cqt *c = setup(t, NULL);
@@ -313,6 +326,7 @@ static void driven_by_callbacks(struct t *t)
 
 /* --- taking results ------------------------------------------------------- */
 
+/* Proves: GET_CQ_RESULTS.ok, GET_CQ_RESULTS.bad-argument, GET_CQ_RESULTS_EX.ok, 6.4-error-code */
 static void two_forms_one_queue(struct t *t)
 {
 	struct cqt *c = setup(t, NULL);
@@ -369,6 +383,7 @@ static bool second_connection(struct t_pair *p, struct t_end *a2, struct t_end *
 	return t_end_qp(a2) && t_end_qp(b2) && t_establish(a2, p->listener, b2);
 }
 
+/* Proves: FLUSH.ok, GET_CQ_RESULTS_EX.ok, 7.6-only-this */
 static void two_qps_one_cq(struct t *t)
 {
 	struct t_end *a2 = t_alloc(t, sizeof(*a2)), *b2 = t_alloc(t, sizeof(*b2));
@@ -416,6 +431,7 @@ static void two_qps_one_cq(struct t *t)
 /* More than any rounding up of one entry, or room for a provider's own, can hold. */
 #define FLOOD 1200
 
+/* Proves: CQ_NOTIFICATION_CALLBACK.ok, 7.4-fault-latched */
 static void overrun(struct t *t)
 {
 	const struct t_cfg cfg = { .depth = FLOOD, .cq_depth = 2 * FLOOD, .sge = 1 };
@@ -463,6 +479,7 @@ static void overrun(struct t *t)
 
 /* --- close ---------------------------------------------------------------- */
 
+/* Proves: ARM_CQ.close-pending, CQ_NOTIFICATION_CALLBACK.close-pending, 3.8, 7.4-close */
 static void close_while_armed(struct t *t)
 {
 	struct cqt *c;
@@ -485,6 +502,7 @@ static void close_while_armed(struct t *t)
 	}
 }
 
+/* Proves: CLOSE_OBJECT.ok */
 static void close_with_results(struct t *t)
 {
 	struct cqt *c = setup(t, NULL);
@@ -505,21 +523,21 @@ static const struct t_case cases[] = {
 	{ "solicited_arm_is_answered_by_a_failed_receive", solicited_on_failed_receive },
 	{ "solicited_arm_is_answered_by_a_failed_send", solicited_on_failed_send },
 	{ "errors_arm_is_not_answered_by_requests", errors_means_faults_of_the_cq },
-	{ "merge_errors_errors", merge, 0 },
-	{ "merge_errors_any", merge, 1 },
-	{ "merge_errors_solicited", merge, 2 },
-	{ "merge_any_errors", merge, 10 },
-	{ "merge_any_any", merge, 11 },
-	{ "merge_any_solicited", merge, 12 },
-	{ "merge_solicited_errors", merge, 20 },
-	{ "merge_solicited_any", merge, 21 },
-	{ "merge_solicited_solicited", merge, 22 },
+	{ "merge_errors_errors", merge, 0 }, /* Proves: 7.4-ERRORS-ERRORS */
+	{ "merge_errors_any", merge, 1 }, /* Proves: 7.4-ERRORS-ANY */
+	{ "merge_errors_solicited", merge, 2 }, /* Proves: 7.4-ERRORS-SOLICITED */
+	{ "merge_any_errors", merge, 10 }, /* Proves: 7.4-ANY-ERRORS */
+	{ "merge_any_any", merge, 11 }, /* Proves: 7.4-ANY-ANY */
+	{ "merge_any_solicited", merge, 12 }, /* Proves: 7.4-ANY-SOLICITED */
+	{ "merge_solicited_errors", merge, 20 }, /* Proves: 7.4-SOLICITED-ERRORS */
+	{ "merge_solicited_any", merge, 21 }, /* Proves: 7.4-SOLICITED-ANY */
+	{ "merge_solicited_solicited", merge, 22 }, /* Proves: 7.4-SOLICITED-SOLICITED */
 	{ "arm_inside_the_notification", arm_inside },
 	{ "receiver_lives_in_its_notification", driven_by_callbacks, 0 },
 	{ "slow_notifications_never_overlap", driven_by_callbacks, 300 },
 	{ "results_and_results_ex_are_one_queue", two_forms_one_queue },
 	{ "two_qps_share_a_cq", two_qps_one_cq },
-	{ "overrun_answers_an_errors_arm", overrun, NDK_CQ_NOTIFY_ERRORS },
+	{ "overrun_answers_an_errors_arm", overrun, NDK_CQ_NOTIFY_ERRORS }, /* Proves: 7.4-match-errors */
 	{ "overrun_answers_an_any_arm", overrun, NDK_CQ_NOTIFY_ANY },
 	{ "overrun_without_arm_is_told_at_the_next", overrun, -1 },
 	{ "no_notification_after_close", close_while_armed },

@@ -29,6 +29,7 @@ static void transfer(struct t_end *from, struct t_end *to, size_t size, u32 seed
 	t_take_ok(from, from->icq, 2, NDK_OPERATION_SEND);
 }
 
+/* Proves: SEND.ok, RECEIVE.ok, 7.1-accepted */
 static void send_size(struct t *t)
 {
 	struct t_pair *p = t_pair(t, NULL);
@@ -40,6 +41,7 @@ static void send_size(struct t *t)
 }
 
 /* The receive is just as large as the message. */
+/* Proves: SEND.ok, RECEIVE.ok */
 static void exact_fit(struct t *t)
 {
 	struct t_pair *p = t_pair(t, NULL);
@@ -68,6 +70,7 @@ static const struct { u16 offset, length; } out_pieces[] = {
 	{ 100, 64 }, { 1000, 1200 }, { 8, 3 }, { 3000, 500 },
 };
 
+/* Proves: SEND.ok, RECEIVE.ok */
 static void gather_and_scatter(struct t *t)
 {
 	struct t_pair *p = t_pair(t, NULL);
@@ -113,6 +116,7 @@ static void gather_and_scatter(struct t *t)
 }
 
 /* SGEs of a registered MR by its local token, beside those of a LAM. */
+/* Proves: GET_PRIVILEGED_MEMORY_REGION_TOKEN.ok, GET_LOCAL_TOKEN_FROM_MR.ok, 6.2-privileged */
 static void mr_and_lam_in_one_request(struct t *t)
 {
 	struct t_pair *p = t_pair(t, NULL);
@@ -146,6 +150,7 @@ static void mr_and_lam_in_one_request(struct t *t)
 
 #define REMOTE (NDK_MR_FLAG_ALLOW_REMOTE_READ | NDK_MR_FLAG_ALLOW_REMOTE_WRITE)
 
+/* Proves: WRITE.ok */
 static void write_size(struct t *t)
 {
 	size_t size = t->arg, room = max(size, 1UL) + 128;
@@ -172,6 +177,7 @@ static void write_size(struct t *t)
 	EXPECT(t, t_no_result(p->b.rcq, 10));
 }
 
+/* Proves: READ.ok */
 static void read_size(struct t *t)
 {
 	size_t size = t->arg, room = max(size, 1UL) + 128;
@@ -196,6 +202,7 @@ static void read_size(struct t *t)
 }
 
 /* A LAM may be the sink where the adapter says that none needs the right. */
+/* Proves: READ.ok, 7.7-read-sink */
 static void read_into_lam(struct t *t)
 {
 	struct t_pair *p = t_pair(t, NULL);
@@ -218,6 +225,7 @@ static void read_into_lam(struct t *t)
 	t_check_fill(t, sink->va + 100, SZ_8K - 100, 10, "read");
 }
 
+/* Proves: WRITE.ok */
 static void write_from_pieces(struct t *t)
 {
 	struct t_pair *p = t_pair(t, NULL);
@@ -263,6 +271,7 @@ static u32 inline_sges(u8 *from, size_t length, struct ndk_sge *sge, u32 n)
 }
 
 /* The buffer is overwritten as soon as the post has returned, and is no memory that the adapter knows. */
+/* Proves: SEND.ok, 6.2-inline */
 static void inline_send(struct t *t)
 {
 	const struct t_cfg cfg = { .sge = 2, .inline_size = 64 };
@@ -293,6 +302,7 @@ static void inline_send(struct t *t)
 	}
 }
 
+/* Proves: WRITE.ok, 6.2-inline */
 static void inline_write(struct t *t)
 {
 	const struct t_cfg cfg = { .inline_size = 64 };
@@ -323,6 +333,7 @@ static void inline_write(struct t *t)
 }
 
 /* All that is promised. */
+/* Proves: SEND.ok, 6.1-limits, 6.2-inline */
 static void inline_of_the_limit(struct t *t)
 {
 	struct ndk_adapter *adapter = t_adapter(t, SIDE_A);
@@ -357,6 +368,7 @@ static void inline_of_the_limit(struct t *t)
 /* --- order ---------------------------------------------------------------- */
 
 /* A message that carries what a read brings, many times: without the fence it would carry what was there before. */
+/* Proves: 6.6-fence */
 static void read_fence(struct t *t)
 {
 	struct t_pair *p = t_pair(t, NULL);
@@ -388,6 +400,7 @@ static void read_fence(struct t *t)
 	}
 }
 
+/* Proves: 7.2-order */
 static void in_order(struct t *t)
 {
 	struct t_pair *p = t_pair(t, NULL);
@@ -417,6 +430,7 @@ static void in_order(struct t *t)
 }
 
 /* More reads than the limit allows at a time: they wait, none fails. */
+/* Proves: READ.ok, 8.6-read-queue */
 static void more_reads_than_the_limit(struct t *t)
 {
 	const struct t_cfg cfg = { .inbound = 2, .outbound = 2 };
@@ -448,6 +462,7 @@ static void more_reads_than_the_limit(struct t *t)
 
 static DEFINE_SPINLOCK(consumer_lock);
 
+/* Proves: SEND.softirq, RECEIVE.softirq, WRITE.softirq, ARM_CQ.softirq, GET_CQ_RESULTS_EX.softirq, 2.2-any-context */
 static void under_a_spinlock(struct t *t)
 {
 	const struct t_cfg cfg = { .inline_size = 32 };
@@ -481,6 +496,7 @@ static void under_a_spinlock(struct t *t)
 	t_drain(p->b.rcq, 2, 0);
 }
 
+/* Proves: SEND.ok, RECEIVE.ok */
 static void both_directions_at_once(struct t *t)
 {
 	struct t_pair *p = t_pair(t, NULL);
@@ -518,7 +534,7 @@ static void both_directions_at_once(struct t *t)
 }
 
 static const struct t_case cases[] = {
-	{ "send_0_bytes", send_size, 0 },
+	{ "send_0_bytes", send_size, 0 }, /* Proves: 8.6-empty-message */
 	{ "send_1_byte", send_size, 1 },
 	{ "send_64_bytes", send_size, 64 },
 	{ "send_4096_bytes", send_size, SZ_4K },

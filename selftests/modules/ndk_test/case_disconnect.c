@@ -3,6 +3,10 @@
 
 #include "ndk_test.h"
 
+/*
+ * Proves: DISCONNECT.ok, DISCONNECT_EVENT_CALLBACK.ok, 5.5-CONNECTED-disconnect, 5.5-CONNECTED-peer-disconnect,
+ * 5.5-PEER_GONE-disconnect, 5.5-DISCONNECTING-done, 5.10-event-whom, 5.10-once
+ */
 static void one_after_the_other(struct t *t)
 {
 	struct t_pair *p = t_pair(t, NULL);
@@ -30,6 +34,7 @@ static void one_after_the_other(struct t *t)
 	EXPECT_EQ(t, atomic_read(&second->gone), 1);
 }
 
+/* Proves: DISCONNECT.ok, 5.5-DISCONNECTING-race */
 static void both_at_once(struct t *t)
 {
 	struct t_await *w1, *w2;
@@ -56,6 +61,7 @@ static void answer(struct t_end *e)
 	answered = t_disconnect_start(e);
 }
 
+/* Proves: DISCONNECT.softirq, DISCONNECT_EVENT_CALLBACK.softirq, 5.5-PEER_GONE-disconnect */
 static void in_the_event(struct t *t)
 {
 	struct t_pair *p = t_pair(t, NULL);
@@ -74,6 +80,7 @@ static void in_the_event(struct t *t)
 }
 
 /* The event says that the peer wants to end, and cancels nothing: what the peer sent before is still received. */
+/* Proves: 5.5-CONNECTED-peer-disconnect, 5.10-event-no-promise, 5.10-flush */
 static void event_does_not_flush(struct t *t)
 {
 	struct t_pair *p = t_pair(t, NULL);
@@ -107,6 +114,7 @@ static void event_does_not_flush(struct t *t)
 }
 
 /* When it completes, everything that was outstanding has its result already. */
+/* Proves: 5.5-DISCONNECTING-done, 5.10-waits, 5.10-flush */
 static void nothing_moves_after_it(struct t *t)
 {
 	struct t_pair *p = t_pair(t, NULL);
@@ -135,6 +143,7 @@ static void nothing_moves_after_it(struct t *t)
 }
 
 /* One peer is there and does not answer, another (of the other address family) is not heard of any more. */
+/* Proves: 5.5-DISCONNECTING-abort, 5.10-event-whom, 5.10-no-half */
 static void no_answer(struct t *t)
 {
 	const struct t_cfg cfg6 = { .family = AF_INET6 };
@@ -165,6 +174,7 @@ static void no_answer(struct t *t)
 	t_host(t, "unsilence");
 }
 
+/* Proves: DISCONNECT.wrong-state, DISCONNECT.bad-argument, 5.5-DISCONNECTING-again, 5.5-any-disconnect */
 static void twice(struct t *t)
 {
 	struct t_pair *p = t_pair(t, NULL);
@@ -185,6 +195,7 @@ static void twice(struct t *t)
 	EXPECT_STATUS(t, ndk_disconnect(p->a.connector, NULL, again), -EINVAL);
 }
 
+/* Proves: CONNECT.wrong-state, 5.10-no-reuse */
 static void never_used_again(struct t *t)
 {
 	struct t_pair *p = t_pair(t, NULL);
@@ -210,6 +221,7 @@ static void never_used_again(struct t *t)
 }
 
 /* The QP breaks: both ends hear of it, and each once. */
+/* Proves: DISCONNECT_EVENT_CALLBACK.ok, 5.5-CONNECTED-abort, 5.10-once, 7.2-error-ends */
 static void broken_by_an_error(struct t *t)
 {
 	struct t_pair *p = t_pair(t, NULL);
@@ -234,6 +246,7 @@ static void broken_by_an_error(struct t *t)
 }
 
 /* Traffic, and a peer of which no packet comes any more: the retries end, and the consumer hears of it. */
+/* Proves: DISCONNECT_EVENT_CALLBACK.ok, 5.5-CONNECTED-abort */
 static void broken_by_silence(struct t *t)
 {
 	struct t_pair *p = t_pair(t, NULL);

@@ -51,6 +51,7 @@ static bool judge(struct t *t, const char *what, unsigned int n, bool hit, int s
 	return true;
 }
 
+/* Proves: 2.3-failed, 2.3-memory */
 static void create(struct t *t)
 {
 	struct t_end *e = t_alloc(t, sizeof(*e));
@@ -82,6 +83,7 @@ static void create(struct t *t)
 }
 
 /* A close cannot fail. */
+/* Proves: CLOSE_OBJECT.no-resources, CLOSE_COMPLETION.no-resources, 2.5-infallible */
 static void closes(struct t *t)
 {
 	struct t_end *e = t_alloc(t, sizeof(*e));
@@ -158,6 +160,10 @@ static void register_client(struct t *t)
 	EXPECT(t, n > 1 && n < MOST);
 }
 
+/*
+ * Proves: REGISTER_MR.no-resources, DEREGISTER_MR.no-resources, INITIALIZE_FAST_REGISTER_MR.no-resources,
+ * BUILD_LAM.no-resources
+ */
 static void memory(struct t *t)
 {
 	struct t_end *e = t_alloc(t, sizeof(*e));
@@ -230,6 +236,7 @@ static void memory(struct t *t)
 	EXPECT(t, n > 1 && n < MOST);
 }
 
+/* Proves: LISTEN.no-resources, 5.6-CREATED-listen-no-memory, 5.6-CREATED-retry */
 static void do_listen(struct t *t)
 {
 	struct t_end *e = t_alloc(t, sizeof(*e));
@@ -370,6 +377,10 @@ static void connection(struct t *t)
 }
 
 /* The data path allocates nothing, so nothing can fail in it. */
+/*
+ * Proves: SEND.no-resources, RECEIVE.no-resources, WRITE.no-resources, ARM_CQ.no-resources,
+ * GET_CQ_RESULTS_EX.no-resources
+ */
 static void data_path(struct t *t)
 {
 	const struct t_cfg cfg = { .inline_size = 32 };
@@ -505,6 +516,10 @@ static bool try_memory(struct t_end *e)
 }
 
 /* A connection from nothing to nothing, as far as memory lasts. What cannot be made is left; the end closes the rest. */
+/*
+ * Proves: CREATE_COMPLETION.no-resources, REQUEST_COMPLETION.no-resources, CONNECT_EVENT_CALLBACK.no-resources,
+ * 2.3-memory, 4.4-no-memory
+ */
 static void one_life(struct t *t)
 {
 	struct t_end *a = t_alloc(t, sizeof(*a)), *b = t_alloc(t, sizeof(*b));
@@ -582,13 +597,13 @@ static void one_life(struct t *t)
 static const struct t_case cases[] = {
 	{ "open_adapter", open_adapter },
 	{ "register_client", register_client },
-	{ "create_pd", create, KIND_PD },
-	{ "create_cq", create, KIND_CQ },
-	{ "create_qp", create, KIND_QP },
-	{ "create_mr", create, KIND_MR },
-	{ "create_fast_mr", create, KIND_FAST_MR },
-	{ "create_connector", create, KIND_CONNECTOR },
-	{ "create_listener", create, KIND_LISTENER },
+	{ "create_pd", create, KIND_PD }, /* Proves: CREATE_PD.no-resources */
+	{ "create_cq", create, KIND_CQ }, /* Proves: CREATE_CQ.no-resources */
+	{ "create_qp", create, KIND_QP }, /* Proves: CREATE_QP.no-resources */
+	{ "create_mr", create, KIND_MR }, /* Proves: CREATE_MR.no-resources */
+	{ "create_fast_mr", create, KIND_FAST_MR }, /* Proves: CREATE_MR.no-resources */
+	{ "create_connector", create, KIND_CONNECTOR }, /* Proves: CREATE_CONNECTOR.no-resources */
+	{ "create_listener", create, KIND_LISTENER }, /* Proves: CREATE_LISTENER.no-resources */
 	{ "close_pd_cannot_fail", closes, KIND_PD },
 	{ "close_cq_cannot_fail", closes, KIND_CQ },
 	{ "close_qp_cannot_fail", closes, KIND_QP },
@@ -597,11 +612,11 @@ static const struct t_case cases[] = {
 	{ "close_listener_cannot_fail", closes, KIND_LISTENER },
 	{ "register_and_map_memory", memory },
 	{ "listen", do_listen },
-	{ "connect", connection, CONNECT },
-	{ "accept", connection, ACCEPT },
-	{ "complete_connect", connection, COMPLETE },
-	{ "disconnect", connection, DISCONNECT },
-	{ "reject", connection, REJECT },
+	{ "connect", connection, CONNECT }, /* Proves: CONNECT.no-resources, 5.3-IDLE-connect-no-memory */
+	{ "accept", connection, ACCEPT }, /* Proves: ACCEPT.no-resources */
+	{ "complete_connect", connection, COMPLETE }, /* Proves: COMPLETE_CONNECT.no-resources */
+	{ "disconnect", connection, DISCONNECT }, /* Proves: DISCONNECT.no-resources */
+	{ "reject", connection, REJECT }, /* Proves: REJECT.no-resources */
 	{ "data_path_allocates_nothing", data_path },
 	{ "one_life", one_life },
 };

@@ -108,6 +108,7 @@ static void peer_is_refused(struct ft *f, u32 token)
 
 /* --- a life --------------------------------------------------------------- */
 
+/* Proves: FAST_REGISTER.ok, INVALIDATE.ok, GET_REMOTE_TOKEN_FROM_MR.ok, 6.5-types, 7.7-tokens-early */
 static void register_use_invalidate(struct t *t)
 {
 	struct ft *f = setup(t, true);
@@ -131,6 +132,7 @@ static void register_use_invalidate(struct t *t)
 }
 
 /* As SMB Direct does it: the registration and the message that tells of it are posted back to back. */
+/* Proves: FAST_REGISTER.ok, 7.5-hint, 7.7-tokens-early */
 static void register_and_send_at_once(struct t *t)
 {
 	struct ft *f = setup(t, true);
@@ -153,6 +155,7 @@ static void register_and_send_at_once(struct t *t)
 }
 
 /* A local token of a fast registration serves SGEs. */
+/* Proves: FAST_REGISTER.ok, GET_LOCAL_TOKEN_FROM_MR.ok */
 static void local_use(struct t *t)
 {
 	struct ft *f = setup(t, false);
@@ -175,6 +178,7 @@ static void local_use(struct t *t)
 	t_check_fill(t, in->va, SIZE, 5, "sent from a fast registration");
 }
 
+/* Proves: FAST_REGISTER.ok, 7.2-bad-remote */
 static void read_right_alone(struct t *t)
 {
 	struct ft *f = setup(t, true);
@@ -185,6 +189,7 @@ static void read_right_alone(struct t *t)
 		peer_is_refused(f, ndk_get_remote_token_from_mr(f->mr));
 }
 
+/* Proves: FAST_REGISTER.ok, 8.6-fast-register */
 static void part_of_the_pages(struct t *t)
 {
 	struct ft *f = setup(t, true);
@@ -214,6 +219,7 @@ static void part_of_the_pages(struct t *t)
 }
 
 /* Pages in another order than in memory. */
+/* Proves: FAST_REGISTER.ok */
 static void pages_in_any_order(struct t *t)
 {
 	struct ft *f = setup(t, true);
@@ -242,6 +248,7 @@ static void pages_in_any_order(struct t *t)
 		EXPECT(t, !memcmp(f->buf->va + (PAGES - 1 - i) * PAGE_SIZE, want + i * PAGE_SIZE, PAGE_SIZE));
 }
 
+/* Proves: INITIALIZE_FAST_REGISTER_MR.ok, FAST_REGISTER.ok, 6.1-limits */
 static void as_many_pages_as_initialized(struct t *t)
 {
 	struct ft *f = setup(t, true);
@@ -278,6 +285,7 @@ struct args {
 	u32 flags;
 };
 
+/* Proves: FAST_REGISTER.bad-argument, INVALIDATE.bad-argument, 7.1-refused, 7.7-no-zero-based, 8.6-fast-register */
 static void arguments(struct t *t)
 {
 	static const struct { struct args a; const char *what; } bad[] = {
@@ -320,6 +328,10 @@ static void arguments(struct t *t)
 		peer_writes(f, ndk_get_remote_token_from_mr(f->mr), 4);
 }
 
+/*
+ * Proves: FAST_REGISTER.wrong-state, INVALIDATE.wrong-state, INITIALIZE_FAST_REGISTER_MR.wrong-state, 7.7-mr-kind,
+ * 8.6-invalidate-twice
+ */
 static void wrong_state(struct t *t)
 {
 	struct ft *f = setup(t, true);
@@ -356,6 +368,7 @@ static void wrong_state(struct t *t)
 	t_ping(f->a, f->b);
 }
 
+/* Proves: FAST_REGISTER.bad-argument, 7.7-access */
 static void remote_rights_not_initialized(struct t *t)
 {
 	struct ft *f = setup(t, false);
@@ -368,6 +381,7 @@ static void remote_rights_not_initialized(struct t *t)
 	registered(f, NDK_OP_FLAG_ALLOW_LOCAL_WRITE);
 }
 
+/* Proves: INITIALIZE_FAST_REGISTER_MR.ok */
 static void initialized_again(struct t *t)
 {
 	struct ft *f = setup(t, false);
@@ -384,6 +398,7 @@ static void initialized_again(struct t *t)
 
 /* --- remote invalidation -------------------------------------------------- */
 
+/* Proves: SEND_AND_INVALIDATE.ok, 6.5-types, 7.3-any-getter, 7.3-invalidated-first */
 static void remote_invalidation(struct t *t)
 {
 	struct ft *f = setup(t, true);
@@ -430,6 +445,7 @@ static void remote_invalidation(struct t *t)
 	peer_is_refused(f, token);
 }
 
+/* Proves: 7.2-bad-invalidate */
 static void remote_invalidation_of_nothing(struct t *t)
 {
 	struct ft *f = setup(t, true);
@@ -454,6 +470,7 @@ static void remote_invalidation_of_nothing(struct t *t)
 
 /* --- read with local invalidate ------------------------------------------- */
 
+/* Proves: READ.ok, 6.6-read-invalidate */
 static void read_and_local_invalidate(struct t *t)
 {
 	struct ft *f = setup(t, true);
@@ -490,6 +507,7 @@ static void read_and_local_invalidate(struct t *t)
 
 /* --- close ---------------------------------------------------------------- */
 
+/* Proves: 3.1-MR, 7.2-bad-remote, 12-mr-implicit */
 static void closed_while_valid(struct t *t)
 {
 	struct ft *f = setup(t, true);
@@ -505,6 +523,7 @@ static void closed_while_valid(struct t *t)
 }
 
 /* Of a registration that was flushed nobody knows whether it was made; made ready again, the MR serves another QP. */
+/* Proves: INITIALIZE_FAST_REGISTER_MR.ok, 7.6-cancels */
 static void flushed(struct t *t)
 {
 	struct ft *f = setup(t, true);

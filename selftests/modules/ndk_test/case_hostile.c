@@ -62,6 +62,7 @@ static struct ht *connected_peer(struct t *t)
 
 /* --- on a connection ------------------------------------------------------ */
 
+/* Proves: RECEIVE.ok */
 static void well_behaved(struct t *t)
 {
 	struct ht *h = connected_peer(t);
@@ -93,6 +94,7 @@ out:
 	t_wait_gone(&h->e);
 }
 
+/* Proves: 7.2-receive-too-small, 7.2-error-ends */
 static void too_large_message(struct t *t)
 {
 	struct ht *h = connected_peer(t);
@@ -127,6 +129,7 @@ enum reach {
 	WRITE_PRIVILEGED,
 };
 
+/* Proves: 7.2-bad-remote */
 static void reaches_for(struct t *t)
 {
 	struct ht *h = connected_peer(t);
@@ -190,6 +193,7 @@ out:
 	raw_free(h->peer);
 }
 
+/* Proves: 7.2-bad-invalidate */
 static void invalidates_what_is_not(struct t *t)
 {
 	struct ht *h = connected_peer(t);
@@ -212,6 +216,7 @@ out:
 }
 
 /* Messages for which there is no receive, and then the peer is gone. */
+/* Proves: 7.2-no-receive */
 static void floods_and_goes(struct t *t)
 {
 	struct ht *h = connected_peer(t);
@@ -229,6 +234,7 @@ static void floods_and_goes(struct t *t)
 
 /* --- in the handshake ----------------------------------------------------- */
 
+/* Proves: GET_CONNECTION_DATA.ok, 5.9-capped */
 static void garbage_data(struct t *t)
 {
 	struct ht *h = setup(t);
@@ -269,6 +275,7 @@ static void garbage_data(struct t *t)
 }
 
 /* Asks, and is gone before there is an answer. */
+/* Proves: 5.4-INCOMING-abandoned */
 static void asks_and_goes(struct t *t)
 {
 	struct ht *h = setup(t);
@@ -311,6 +318,7 @@ static void asks_and_goes(struct t *t)
 }
 
 /* Never says the last word of the handshake: close gets out of it at once. */
+/* Proves: ACCEPT.close-pending, 3.9, 5.4-ACCEPTING-close */
 static void never_completes(struct t *t)
 {
 	struct ht *h = setup(t);
@@ -415,16 +423,17 @@ static const struct t_case cases[] = {
 	{ "writes_where_it_may_read", reaches_for, WRITE_WITHOUT_RIGHT },
 	{ "reads_with_a_stale_token", reaches_for, READ_STALE },
 	{ "writes_with_a_stale_token", reaches_for, WRITE_STALE },
-	{ "writes_with_the_privileged_token", reaches_for, WRITE_PRIVILEGED },
+	{ "writes_with_the_privileged_token", reaches_for, WRITE_PRIVILEGED }, /* Proves: 7.7-privileged */
 	{ "invalidates_a_token_that_is_none", invalidates_what_is_not },
 	{ "sends_without_receives_and_goes", floods_and_goes },
 	{ "garbage_private_data_and_read_limits", garbage_data },
 	{ "asks_and_goes", asks_and_goes },
 	{ "never_completes_the_handshake", never_completes },
+	/* Proves: 5.3-CONNECTING-accepted, 5.3-ACCEPTED-data */
 	{ "raw_listener_accepts_with_data", raw_listener, ACCEPTS_WITH_DATA },
-	{ "raw_listener_rejects_with_data", raw_listener, REJECTS_WITH_DATA },
-	{ "raw_listener_breaks_off", raw_listener, REJECTS_IN_SILENCE },
-	{ "raw_listener_accepts_and_goes", raw_listener, GOES_AFTER_ACCEPT },
+	{ "raw_listener_rejects_with_data", raw_listener, REJECTS_WITH_DATA }, /* Proves: 5.3-CONNECTING-refused */
+	{ "raw_listener_breaks_off", raw_listener, REJECTS_IN_SILENCE }, /* Proves: 5.3-CONNECTING-refused */
+	{ "raw_listener_accepts_and_goes", raw_listener, GOES_AFTER_ACCEPT }, /* Proves: 5.3-ACCEPTED-abandoned */
 };
 
 T_GROUP(hostile, cases);

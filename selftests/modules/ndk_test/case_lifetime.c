@@ -6,6 +6,7 @@
 
 #include "ndk_test.h"
 
+/* Proves: CLOSE_OBJECT.ok, CLOSE_COMPLETION.ok, 2.1-type, 2.1-version, 2.2-callbacks-softirq, 2.5-pending */
 static void is_made_and_closed(struct t *t)
 {
 	struct ndk_object_header *h;
@@ -24,6 +25,7 @@ static void is_made_and_closed(struct t *t)
 }
 
 /* Several at a time, closed in another order than made. */
+/* Proves: CLOSE_OBJECT.ok */
 static void many_at_a_time(struct t *t)
 {
 	struct ndk_object_header *h[12];
@@ -49,6 +51,7 @@ static void many_at_a_time(struct t *t)
 static DEFINE_SPINLOCK(consumer_lock);
 
 /* A provider that sleeps here is told so by the kernel. */
+/* Proves: CLOSE_OBJECT.softirq, 2.2-any-context */
 static void under_a_spinlock(struct t *t)
 {
 	struct ndk_object_header *h;
@@ -107,6 +110,7 @@ static void create_in_callback(struct t_await *w)
 	}
 }
 
+/* Proves: CLOSE_OBJECT.softirq, CLOSE_COMPLETION.softirq, CLOSE_COMPLETION.close-pending, 2.2-any-context */
 static void in_a_callback(struct t *t)
 {
 	struct in_callback *c = t_alloc(t, sizeof(*c));
@@ -170,6 +174,7 @@ static void antecedent_waits(struct t *t, struct ndk_object_header *antecedent,
 	t_join(second);
 }
 
+/* Proves: CLOSE_OBJECT.close-pending, 3.1-PD, 3.5, 3.6 */
 static void pd_before(struct t *t)
 {
 	struct ndk_object_header *h;
@@ -182,6 +187,7 @@ static void pd_before(struct t *t)
 		antecedent_waits(t, &e->pd->header, h);
 }
 
+/* Proves: CLOSE_OBJECT.close-pending, 3.1-CQ, 3.5, 3.6 */
 static void receive_cq_before_qp(struct t *t)
 {
 	struct t_end *e = t_alloc(t, sizeof(*e));
@@ -190,6 +196,7 @@ static void receive_cq_before_qp(struct t *t)
 		antecedent_waits(t, &e->rcq->cq->header, &e->qp->header);
 }
 
+/* Proves: CLOSE_OBJECT.close-pending, 3.1-CQ, 3.5, 3.6 */
 static void initiator_cq_before_qp(struct t *t)
 {
 	struct t_end *e = t_alloc(t, sizeof(*e));
@@ -198,6 +205,7 @@ static void initiator_cq_before_qp(struct t *t)
 		antecedent_waits(t, &e->icq->cq->header, &e->qp->header);
 }
 
+/* Proves: CLOSE_OBJECT.close-pending, 3.1-QP, 3.5, 3.6 */
 static void qp_before_connector(struct t *t)
 {
 	struct t_pair *p = t_pair(t, NULL);
@@ -209,6 +217,7 @@ static void qp_before_connector(struct t *t)
 	antecedent_waits(t, &e->qp->header, &e->connector->header);
 }
 
+/* Proves: CLOSE_OBJECT.close-pending, 3.1-LISTENER, 3.5, 3.6 */
 static void listener_before_connector(struct t *t)
 {
 	struct t_pair *p = t_pair(t, NULL);
@@ -218,6 +227,7 @@ static void listener_before_connector(struct t *t)
 }
 
 /* The connection was never accepted. */
+/* Proves: CLOSE_OBJECT.close-pending, 3.1-LISTENER, 3.5, 3.6, 4.2-not-accepted */
 static void listener_before_incoming(struct t *t)
 {
 	struct t_pair *p = t_pair_unconnected(t, NULL);
@@ -230,6 +240,7 @@ static void listener_before_incoming(struct t *t)
 		antecedent_waits(t, &p->listener->listener->header, &incoming->header);
 }
 
+/* Proves: 3.6, 3.7 */
 static void adapter_after_callbacks(struct t *t)
 {
 	struct t_await **slot = t_alloc(t, sizeof(*slot)), *closing;
@@ -252,6 +263,7 @@ static void adapter_after_callbacks(struct t *t)
 }
 
 /* Everything of a connection closed from the top: each waits, none is forgotten. */
+/* Proves: CLOSE_OBJECT.close-pending, 3.5 */
 static void all_antecedents_first(struct t *t)
 {
 	struct t_pair *p = t_pair(t, NULL);
@@ -296,6 +308,7 @@ static void check_mark(struct t *t, struct ndk_object_header *h, u32 type)
 	EXPECT_EQ(t, h->version.minor, NDK_VERSION_MINOR);
 }
 
+/* Proves: 2.1-reserved, 2.1-version, 2.1-type */
 static void reserved_block_is_the_consumers(struct t *t)
 {
 	struct t_pair *p = t_pair_unconnected(t, NULL);
@@ -337,6 +350,7 @@ static void reserved_block_is_the_consumers(struct t *t)
 }
 
 /* A framework between the two may replace the table; a provider that looks at it again jumps to nowhere. */
+/* Proves: 2.1-dispatch */
 static void table_is_the_consumers(struct t *t)
 {
 	struct t_pair *p = t_pair_unconnected(t, NULL);
@@ -396,6 +410,7 @@ static const struct ndk_guid some_guid = { { 1, 2, 3 } };
 	EXPECT(t, _x.dispatch == t_poison());					\
 } while (0)
 
+/* Proves: QUERY_EXTENSION_INTERFACE.ok, 2.6-extension */
 static void no_extensions(struct t *t)
 {
 	struct t_pair *p = t_pair(t, NULL);
@@ -464,34 +479,44 @@ static void not_offered(struct t *t)
 }
 
 static const struct t_case cases[] = {
+	/* Proves: CREATE_PD.ok, CREATE_COMPLETION.ok, 2.3-pending, 2.3-out-pointer */
 	{ "pd_is_made_and_closed", is_made_and_closed, KIND_PD },
+	/* Proves: CREATE_CQ.ok, CREATE_COMPLETION.ok, 2.3-pending, 2.3-out-pointer */
 	{ "cq_is_made_and_closed", is_made_and_closed, KIND_CQ },
+	/* Proves: CREATE_QP.ok, CREATE_COMPLETION.ok, 2.3-pending, 2.3-out-pointer */
 	{ "qp_is_made_and_closed", is_made_and_closed, KIND_QP },
+	/* Proves: CREATE_MR.ok, CREATE_COMPLETION.wrong-state, 2.3-inline */
 	{ "mr_is_made_and_closed", is_made_and_closed, KIND_MR },
+	/* Proves: CREATE_MR.ok, CREATE_COMPLETION.wrong-state, 2.3-inline */
 	{ "fast_mr_is_made_and_closed", is_made_and_closed, KIND_FAST_MR },
+	/* Proves: CREATE_CONNECTOR.ok, CREATE_COMPLETION.wrong-state, 2.3-inline */
 	{ "connector_is_made_and_closed", is_made_and_closed, KIND_CONNECTOR },
+	/* Proves: CREATE_LISTENER.ok, CREATE_COMPLETION.wrong-state, 2.3-inline */
 	{ "listener_is_made_and_closed", is_made_and_closed, KIND_LISTENER },
-	{ "pd_many_at_a_time", many_at_a_time, KIND_PD },
-	{ "cq_many_at_a_time", many_at_a_time, KIND_CQ },
-	{ "qp_many_at_a_time", many_at_a_time, KIND_QP },
-	{ "mr_many_at_a_time", many_at_a_time, KIND_MR },
-	{ "fast_mr_many_at_a_time", many_at_a_time, KIND_FAST_MR },
-	{ "connector_many_at_a_time", many_at_a_time, KIND_CONNECTOR },
-	{ "listener_many_at_a_time", many_at_a_time, KIND_LISTENER },
-	{ "pd_made_and_closed_under_a_spinlock", under_a_spinlock, KIND_PD },
-	{ "cq_made_and_closed_under_a_spinlock", under_a_spinlock, KIND_CQ },
-	{ "qp_made_and_closed_under_a_spinlock", under_a_spinlock, KIND_QP },
-	{ "mr_made_and_closed_under_a_spinlock", under_a_spinlock, KIND_MR },
-	{ "fast_mr_made_and_closed_under_a_spinlock", under_a_spinlock, KIND_FAST_MR },
-	{ "connector_made_and_closed_under_a_spinlock", under_a_spinlock, KIND_CONNECTOR },
-	{ "listener_made_and_closed_under_a_spinlock", under_a_spinlock, KIND_LISTENER },
+	{ "pd_many_at_a_time", many_at_a_time, KIND_PD }, /* Proves: CREATE_PD.ok */
+	{ "cq_many_at_a_time", many_at_a_time, KIND_CQ }, /* Proves: CREATE_CQ.ok */
+	{ "qp_many_at_a_time", many_at_a_time, KIND_QP }, /* Proves: CREATE_QP.ok */
+	{ "mr_many_at_a_time", many_at_a_time, KIND_MR }, /* Proves: CREATE_MR.ok */
+	{ "fast_mr_many_at_a_time", many_at_a_time, KIND_FAST_MR }, /* Proves: CREATE_MR.ok */
+	{ "connector_many_at_a_time", many_at_a_time, KIND_CONNECTOR }, /* Proves: CREATE_CONNECTOR.ok */
+	{ "listener_many_at_a_time", many_at_a_time, KIND_LISTENER }, /* Proves: CREATE_LISTENER.ok */
+	{ "pd_made_and_closed_under_a_spinlock", under_a_spinlock, KIND_PD }, /* Proves: CREATE_PD.softirq */
+	{ "cq_made_and_closed_under_a_spinlock", under_a_spinlock, KIND_CQ }, /* Proves: CREATE_CQ.softirq */
+	{ "qp_made_and_closed_under_a_spinlock", under_a_spinlock, KIND_QP }, /* Proves: CREATE_QP.softirq */
+	{ "mr_made_and_closed_under_a_spinlock", under_a_spinlock, KIND_MR }, /* Proves: CREATE_MR.softirq */
+	{ "fast_mr_made_and_closed_under_a_spinlock", under_a_spinlock, KIND_FAST_MR }, /* Proves: CREATE_MR.softirq */
+	{ "connector_made_and_closed_under_a_spinlock", under_a_spinlock, KIND_CONNECTOR }, /* Proves: CREATE_CONNECTOR.softirq */
+	{ "listener_made_and_closed_under_a_spinlock", under_a_spinlock, KIND_LISTENER }, /* Proves: CREATE_LISTENER.softirq */
+	/* Proves: CREATE_PD.softirq, CREATE_COMPLETION.softirq, CREATE_COMPLETION.close-pending, 3.1, 3.4 */
 	{ "pd_made_and_closed_in_callbacks", in_a_callback, KIND_PD },
+	/* Proves: CREATE_CQ.softirq, CREATE_COMPLETION.softirq, CREATE_COMPLETION.close-pending, 3.1, 3.4 */
 	{ "cq_made_and_closed_in_callbacks", in_a_callback, KIND_CQ },
+	/* Proves: CREATE_QP.softirq, CREATE_COMPLETION.softirq, CREATE_COMPLETION.close-pending, 3.1, 3.4 */
 	{ "qp_made_and_closed_in_callbacks", in_a_callback, KIND_QP },
-	{ "mr_made_and_closed_in_callbacks", in_a_callback, KIND_MR },
-	{ "fast_mr_made_and_closed_in_callbacks", in_a_callback, KIND_FAST_MR },
-	{ "connector_made_and_closed_in_callbacks", in_a_callback, KIND_CONNECTOR },
-	{ "listener_made_and_closed_in_callbacks", in_a_callback, KIND_LISTENER },
+	{ "mr_made_and_closed_in_callbacks", in_a_callback, KIND_MR }, /* Proves: CREATE_MR.softirq */
+	{ "fast_mr_made_and_closed_in_callbacks", in_a_callback, KIND_FAST_MR }, /* Proves: CREATE_MR.softirq */
+	{ "connector_made_and_closed_in_callbacks", in_a_callback, KIND_CONNECTOR }, /* Proves: CREATE_CONNECTOR.softirq */
+	{ "listener_made_and_closed_in_callbacks", in_a_callback, KIND_LISTENER }, /* Proves: CREATE_LISTENER.softirq */
 	{ "pd_closed_before_its_qp", pd_before, KIND_QP },
 	{ "pd_closed_before_its_mr", pd_before, KIND_MR },
 	{ "pd_closed_before_its_fast_mr", pd_before, KIND_FAST_MR },

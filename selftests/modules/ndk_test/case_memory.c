@@ -83,6 +83,7 @@ static void read_is_refused(struct mt *m, u64 remote, u32 token, u32 length)
 
 /* --- rights --------------------------------------------------------------- */
 
+/* Proves: REGISTER_MR.ok, GET_REMOTE_TOKEN_FROM_MR.ok, READ.ok, WRITE.ok */
 static void read_and_write(struct t *t)
 {
 	struct mt *m = setup(t);
@@ -95,6 +96,7 @@ static void read_and_write(struct t *t)
 		reads(m, r, 3);
 }
 
+/* Proves: REGISTER_MR.ok, 7.2-bad-remote, 7.2-error-ends */
 static void read_only(struct t *t)
 {
 	struct mt *m = setup(t);
@@ -107,6 +109,7 @@ static void read_only(struct t *t)
 		write_is_refused(m, r, r->base, r->remote, 64);
 }
 
+/* Proves: REGISTER_MR.ok, 7.2-bad-remote, 7.2-error-ends */
 static void write_only(struct t *t)
 {
 	struct mt *m = setup(t);
@@ -119,6 +122,7 @@ static void write_only(struct t *t)
 		read_is_refused(m, r->base, r->remote, 64);
 }
 
+/* Proves: 7.2-bad-remote */
 static void local_only(struct t *t)
 {
 	struct mt *m = setup(t);
@@ -136,6 +140,7 @@ static void local_only(struct t *t)
 }
 
 /* The token that serves a LAM gives a peer nothing. */
+/* Proves: GET_PRIVILEGED_MEMORY_REGION_TOKEN.ok, 7.7-privileged */
 static void privileged_token_is_local(struct t *t)
 {
 	struct mt *m = setup(t);
@@ -156,6 +161,7 @@ static void privileged_token_is_local(struct t *t)
 }
 
 /* A region that may not be written to locally takes no receive. */
+/* Proves: REGISTER_MR.ok, 7.2-error-ends */
 static void receive_needs_local_write(struct t *t)
 {
 	struct mt *m = setup(t);
@@ -186,6 +192,7 @@ static void receive_needs_local_write(struct t *t)
 
 /* --- bounds --------------------------------------------------------------- */
 
+/* Proves: REGISTER_MR.ok */
 static void in_bounds(struct t *t)
 {
 	struct mt *m = setup(t);
@@ -207,6 +214,7 @@ static void in_bounds(struct t *t)
 
 enum bound { READ_BEHIND, READ_BEFORE, WRITE_BEHIND, WRITE_BEFORE, READ_WRAPS, WRITE_WRAPS, READ_ACROSS };
 
+/* Proves: 7.2-bad-remote, 7.2-error-ends */
 static void out_of_bounds(struct t *t)
 {
 	struct mt *m = setup(t);
@@ -246,6 +254,7 @@ static void out_of_bounds(struct t *t)
 
 /* --- tokens --------------------------------------------------------------- */
 
+/* Proves: DEREGISTER_MR.ok, 7.2-bad-remote */
 static void stale_token(struct t *t)
 {
 	struct mt *m = setup(t);
@@ -262,6 +271,7 @@ static void stale_token(struct t *t)
 		read_is_refused(m, r->base, r->remote, 64);
 }
 
+/* Proves: 3.1-MR, 7.2-bad-remote, 12-mr-implicit */
 static void token_of_a_closed_mr(struct t *t)
 {
 	struct mt *m = setup(t);
@@ -276,6 +286,7 @@ static void token_of_a_closed_mr(struct t *t)
 	write_is_refused(m, r, r->base, r->remote, 64);
 }
 
+/* Proves: 7.2-bad-remote */
 static void made_up_token(struct t *t)
 {
 	struct mt *m = setup(t);
@@ -289,6 +300,7 @@ static void made_up_token(struct t *t)
 }
 
 /* The token is of another connection's PD. */
+/* Proves: 7.2-bad-remote */
 static void token_of_another_pd(struct t *t)
 {
 	struct mt *m = setup(t);
@@ -302,6 +314,7 @@ static void token_of_another_pd(struct t *t)
 		write_is_refused(m, r, r->base, r->remote, 64);
 }
 
+/* Proves: REGISTER_MR.ok, DEREGISTER_MR.ok, 7.7-mr-again */
 static void registered_again(struct t *t)
 {
 	struct mt *m = setup(t);
@@ -326,6 +339,7 @@ static void registered_again(struct t *t)
 }
 
 /* One buffer, several MRs, each with rights of its own. */
+/* Proves: REGISTER_MR.ok */
 static void one_buffer_twice(struct t *t)
 {
 	struct mt *m = setup(t);
@@ -351,6 +365,7 @@ static void one_buffer_twice(struct t *t)
 /* --- names and shapes ----------------------------------------------------- */
 
 /* The address is a name only: any that has the right offset does. */
+/* Proves: REGISTER_MR.ok, 7.7-name-only */
 static void any_address(struct t *t)
 {
 	static const u64 names[] = { 0, SZ_4K, 0x123456789000, U64_MAX - SZ_64K + 1 };
@@ -371,6 +386,7 @@ static void any_address(struct t *t)
 }
 
 /* Begins and ends within a page, and lies in pages that are not neighbours. */
+/* Proves: REGISTER_MR.ok */
 static void scattered_pages(struct t *t)
 {
 	struct mt *m = setup(t);
@@ -409,6 +425,7 @@ static void scattered_pages(struct t *t)
 	EXPECT(t, !memcmp(m->sink->va, want + length - sge.length, sge.length));
 }
 
+/* Proves: REGISTER_MR.ok */
 static void registers_a_prefix(struct t *t)
 {
 	struct mt *m = setup(t);
@@ -428,6 +445,7 @@ static void registers_a_prefix(struct t *t)
 }
 
 /* Without a connection, and many at a time: the PD serves itself. */
+/* Proves: REGISTER_MR.ok, DEREGISTER_MR.ok */
 static void many_without_a_connection(struct t *t)
 {
 	struct t_end *e = t_alloc(t, sizeof(*e));
@@ -459,6 +477,7 @@ static void many_without_a_connection(struct t *t)
 		EXPECT_STATUS(t, t_deregister(e, r[i]), 0);
 }
 
+/* Proves: REGISTER_MR.close-pending, 2.4-pending, 3.8, 3.9, 12-cancelled */
 static void closed_while_registering(struct t *t)
 {
 	struct t_end *e = t_alloc(t, sizeof(*e));
@@ -491,6 +510,7 @@ static void close_in_register(struct t_await *w)
 	w->arg = t_close_start(w->t, w->arg);
 }
 
+/* Proves: REQUEST_COMPLETION.close-pending, 3.4 */
 static void closed_in_the_completion_of_register(struct t *t)
 {
 	struct t_end *e = t_alloc(t, sizeof(*e));
@@ -514,7 +534,7 @@ static const struct t_case cases[] = {
 	{ "read_right_alone_refuses_a_write", read_only },
 	{ "write_right_alone_refuses_a_read", write_only },
 	{ "no_remote_right_refuses_a_read", local_only, 0 },
-	{ "no_remote_right_refuses_a_write", local_only, 1 },
+	{ "no_remote_right_refuses_a_write", local_only, 1 }, /* Proves: 6.7-remote-write */
 	{ "privileged_token_gives_the_peer_nothing", privileged_token_is_local },
 	{ "receive_needs_the_right_to_write", receive_needs_local_write },
 	{ "first_and_last_byte_are_in_bounds", in_bounds },

@@ -13,6 +13,7 @@ static void nobody(struct sockaddr_storage *to)
 }
 
 /* An answer of the neighbour that was missed is seen with the next try, long before the time to find it is over. */
+/* Proves: 5.3-CONNECTING-refused */
 static void cold_neighbour(struct t *t)
 {
 	const struct t_cfg cfg = { .family = t->arg };
@@ -32,6 +33,7 @@ static void cold_neighbour(struct t *t)
 	}
 }
 
+/* Proves: 5.3-CONNECTING-no-host */
 static void no_such_host(struct t *t)
 {
 	struct t_pair *p = t_pair_unconnected(t, NULL);
@@ -49,6 +51,7 @@ static void no_such_host(struct t *t)
 }
 
 /* IPv4 takes a host without a route for a neighbour when the interface is given, as it is by the source address. */
+/* Proves: 5.3-CONNECTING-no-network */
 static void no_such_network(struct t *t)
 {
 	const struct t_cfg cfg = { .family = AF_INET6 };
@@ -65,6 +68,7 @@ static void no_such_network(struct t *t)
 }
 
 /* A neighbour that does not answer is looked for again and again, first after 100 ms. Closed before, at and after that. */
+/* Proves: CONNECT.close-pending, 3.9, 5.3-CONNECTING-close */
 static void closed_while_looking(struct t *t)
 {
 	struct t_await *connect[16];

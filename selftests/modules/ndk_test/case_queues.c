@@ -39,6 +39,7 @@ static const u32 all_flags[] = {
 	NDK_OP_FLAG_ALLOW_REMOTE_WRITE & ~NDK_OP_FLAG_ALLOW_LOCAL_WRITE, 0x400, 0x80000000,
 };
 
+/* Proves: SEND.bad-argument, SEND_AND_INVALIDATE.bad-argument, WRITE.bad-argument, READ.bad-argument, 7.1-refused */
 static void flags_of_other_requests(struct t *t)
 {
 	struct qt *q = setup(t, NULL, true);
@@ -70,6 +71,7 @@ static void flags_of_other_requests(struct t *t)
 	t_ping(q->a, q->b);
 }
 
+/* Proves: SEND.bad-argument, WRITE.bad-argument, READ.bad-argument, RECEIVE.bad-argument, 7.1-refused */
 static void too_much_in_one_request(struct t *t)
 {
 	const struct t_cfg cfg = { .sge = 2, .inline_size = 32 };
@@ -129,6 +131,10 @@ static void all_not_connected(struct qt *q)
 	EXPECT_STATUS(q->t, ndk_invalidate(q->a->qp, CTX(1), h, 0), -ENOTCONN);
 }
 
+/*
+ * Proves: SEND.wrong-state, SEND_AND_INVALIDATE.wrong-state, WRITE.wrong-state, READ.wrong-state,
+ * INVALIDATE.wrong-state, 7.1-not-connected
+ */
 static void posts_before_connect(struct t *t)
 {
 	struct qt *q = setup(t, NULL, false);
@@ -142,6 +148,10 @@ static void posts_before_connect(struct t *t)
 }
 
 /* Between the peer's accept and our own completing there is no connection yet. */
+/*
+ * Proves: SEND.wrong-state, SEND_AND_INVALIDATE.wrong-state, WRITE.wrong-state, READ.wrong-state,
+ * INVALIDATE.wrong-state, 7.1-not-connected
+ */
 static void posts_while_connecting(struct t *t)
 {
 	struct qt *q = setup(t, NULL, false);
@@ -165,6 +175,10 @@ static void posts_while_connecting(struct t *t)
 		t_ping(q->a, q->b);
 }
 
+/*
+ * Proves: SEND.wrong-state, SEND_AND_INVALIDATE.wrong-state, WRITE.wrong-state, READ.wrong-state,
+ * INVALIDATE.wrong-state, 7.1-not-connected, 5.5-DISCONNECTED-post
+ */
 static void posts_after_disconnect(struct t *t)
 {
 	struct qt *q = setup(t, NULL, true);
@@ -184,6 +198,7 @@ static void posts_after_disconnect(struct t *t)
 	EXPECT(t, t_no_result(q->a->icq, 30));
 }
 
+/* Proves: RECEIVE.wrong-state, 7.1-receive-early */
 static void receives_before_connect(struct t *t)
 {
 	struct qt *q = setup(t, NULL, false);
@@ -206,6 +221,7 @@ static void receives_before_connect(struct t *t)
 
 /* --- full ----------------------------------------------------------------- */
 
+/* Proves: SEND.no-resources, 7.1-full, 7.1-refused, 12-full-queue */
 static void initiator_queue_full(struct t *t)
 {
 	const struct t_cfg cfg = { .depth = 16, .cq_depth = 256 };
@@ -234,6 +250,7 @@ static void initiator_queue_full(struct t *t)
 	}
 }
 
+/* Proves: RECEIVE.no-resources, 7.1-full, 7.1-refused, 12-full-queue */
 static void receive_queue_full(struct t *t)
 {
 	const struct t_cfg cfg = { .depth = 16, .cq_depth = 256 };
@@ -276,6 +293,7 @@ static int send_soon(struct qt *q, int i, u32 flags)
 }
 
 /* Many times the depth of the queue; nothing is ever taken from the CQ in which nothing comes. */
+/* Proves: SEND.ok, 6.4-silent */
 static void silent_sends(struct t *t)
 {
 	const struct t_cfg cfg = { .depth = 16, .cq_depth = 64 };
@@ -301,6 +319,7 @@ static void silent_sends(struct t *t)
 }
 
 /* Silent ones do not notify. */
+/* Proves: 6.4-silent */
 static void silent_sends_do_not_notify(struct t *t)
 {
 	const struct t_cfg cfg = { .depth = 16, .cq_depth = 64 };
@@ -326,6 +345,7 @@ static void silent_sends_do_not_notify(struct t *t)
 	t_take_ok(q->a, q->a->icq, 2, NDK_OPERATION_SEND);
 }
 
+/* Proves: 6.4-silent, 7.6-cancels */
 static void silent_failures(struct t *t)
 {
 	struct qt *q = setup(t, NULL, true);
@@ -344,6 +364,7 @@ static void silent_failures(struct t *t)
 }
 
 /* Some succeeded silently before one fails: each failure is told, no success. */
+/* Proves: 6.4-silent, 7.2-error-ends */
 static void silent_then_failure(struct t *t)
 {
 	struct qt *q = setup(t, NULL, true);
@@ -371,6 +392,7 @@ static void silent_then_failure(struct t *t)
 
 /* --- flush and close ------------------------------------------------------ */
 
+/* Proves: FLUSH.ok, 5.5-CONNECTED-flush, 7.6-cancels, 7.6-drain */
 static void flush_everything(struct t *t)
 {
 	struct qt *q = setup(t, NULL, true);
@@ -391,6 +413,7 @@ static void flush_everything(struct t *t)
 	EXPECT(t, t_no_result(q->a->icq, 1));
 }
 
+/* Proves: FLUSH.wrong-state */
 static void flush_before_connect(struct t *t)
 {
 	struct qt *q = setup(t, NULL, false);
@@ -406,6 +429,7 @@ static void flush_before_connect(struct t *t)
 	EXPECT(t, t_no_result(q->a->rcq, 30));
 }
 
+/* Proves: FLUSH.ok */
 static void flush_of_nothing(struct t *t)
 {
 	struct qt *q = setup(t, NULL, true);
@@ -441,6 +465,7 @@ static unsigned int count_results(struct t *t, struct t_cq *cq, unsigned long *s
 }
 
 /* Receives and sends are outstanding when QP and connector are closed; when the close is complete all results are there. */
+/* Proves: SEND.close-pending, RECEIVE.close-pending, 3.1-QP, 3.9 */
 static void close_with_outstanding(struct t *t)
 {
 	const struct t_cfg cfg = { .depth = MANY, .cq_depth = 4 * MANY, .one_cq = true };
@@ -469,6 +494,7 @@ out:
 }
 
 /* Requests of all kinds are in flight in both directions. */
+/* Proves: SEND.close-pending, WRITE.close-pending, RECEIVE.close-pending, 5.5-CONNECTED-close, 7.1-accepted */
 static void close_in_mid_transfer(struct t *t)
 {
 	const struct t_cfg cfg = { .depth = MANY, .cq_depth = 4 * MANY, .one_cq = true };
@@ -532,6 +558,7 @@ static int post_until_refused(void *arg)
 }
 
 /* Flush, or close of the connector, while another thread posts: both are allowed to run at the same time. */
+/* Proves: 3.1-concurrent */
 static void race_with_posts(struct t *t)
 {
 	const struct t_cfg cfg = { .depth = 2 * MANY, .cq_depth = 4 * MANY, .one_cq = true, .sge = 1 };
@@ -590,8 +617,8 @@ static const struct t_case cases[] = {
 	{ "qp_closed_with_outstanding_requests", close_with_outstanding, 0 },
 	{ "qp_closed_before_its_connector_with_outstanding_requests", close_with_outstanding, 1 },
 	{ "connection_closed_in_mid_transfer", close_in_mid_transfer },
-	{ "flush_races_with_posts", race_with_posts, 0 },
-	{ "close_of_the_connector_races_with_posts", race_with_posts, 1 },
+	{ "flush_races_with_posts", race_with_posts, 0 }, /* Proves: 7.1-flush-beside */
+	{ "close_of_the_connector_races_with_posts", race_with_posts, 1 }, /* Proves: 7.1-close-beside */
 };
 
 T_GROUP(queues, cases);

@@ -181,6 +181,7 @@ static void works_again(struct t *t)
 		t_ping(&p->a, &p->b);
 }
 
+/* Proves: 5.5-CONNECTED-abort, 12-removal */
 static void busy_connections(struct t *t)
 {
 	char ns = t->arg == SIDE_A ? 'a' : 'b';
@@ -222,6 +223,13 @@ static void try_enodev(struct t_end *e, enum t_kind kind)
 		t_fail(e->t, "%s: %s, should be ENODEV", t_kind_name(kind), t_errname(status));
 }
 
+/*
+ * Proves: QUERY_ADAPTER_INFO.wrong-state, CREATE_PD.wrong-state, CREATE_CQ.wrong-state, CREATE_QP.wrong-state,
+ * CREATE_MR.wrong-state, CREATE_CONNECTOR.wrong-state, CREATE_LISTENER.wrong-state, BUILD_LAM.wrong-state,
+ * RELEASE_LAM.wrong-state, REGISTER_MR.wrong-state, DEREGISTER_MR.wrong-state, SEND.wrong-state, RECEIVE.wrong-state,
+ * WRITE.wrong-state, READ.wrong-state, FLUSH.wrong-state, ARM_CQ.wrong-state, GET_CQ_RESULTS_EX.wrong-state,
+ * DISCONNECT.wrong-state, LISTEN.wrong-state, CONNECT.wrong-state, CONTROL_CONNECT_EVENTS.wrong-state, 12-removal
+ */
 static void everything_is_enodev(struct t *t)
 {
 	struct t_pair *p = t_pair(t, NULL);
@@ -290,6 +298,7 @@ static void everything_is_enodev(struct t *t)
 }
 
 /* What is under way when the device goes: each ends, none with success that was none. */
+/* Proves: 12-removal */
 static void pending_requests(struct t *t)
 {
 	struct t_pair *connecting = t_pair_unconnected(t, NULL), *incoming = t_pair_unconnected(t, NULL);
@@ -361,6 +370,7 @@ static void watch_remove(struct ndk_client *client, const struct ndk_adapter_des
 		ndk_close_adapter(held);
 }
 
+/* Proves: 12-removal */
 static void clients_hear(struct t *t)
 {
 	struct watcher *w = t_alloc(t, sizeof(*w));
@@ -394,6 +404,7 @@ static void clients_hear(struct t *t)
 }
 
 /* An adapter that nobody closes stays open over several lives of the link. */
+/* Proves: 12-removal */
 static void held_over_several_lives(struct t *t)
 {
 	struct ndk_adapter *held[3];

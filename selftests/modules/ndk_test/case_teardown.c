@@ -155,6 +155,7 @@ static void subject_is_closed(struct t *t, struct scene *s, enum stage state, bo
 	t_fail(t, "%s: what was pending ended with %s", names[state], t_errname(status));
 }
 
+/* Proves: CLOSE_OBJECT.wrong-state, 3.1-CONNECTOR, 3.8, 3.9 */
 static void peer_alive(struct t *t)
 {
 	struct scene *s = t_alloc(t, sizeof(*s));
@@ -202,6 +203,7 @@ static void close_all(struct t *t, struct scene *s, enum stage from, enum stage 
 }
 
 /* No packet of the peer arrives any more, and none reaches it. */
+/* Proves: CLOSE_OBJECT.wrong-state, 3.1-CONNECTOR, 3.8, 3.9 */
 static void peer_silent(struct t *t)
 {
 	enum stage from = t->arg, to = from == A_IDLE ? P_INCOMING : STATES;
@@ -214,6 +216,7 @@ static void peer_silent(struct t *t)
 }
 
 /* A connect on its way to a host that does not answer at all. */
+/* Proves: CONNECT.close-pending, 3.9, 5.3-CONNECTING-close, 12-cancelled */
 static void connecting_to_a_silent_peer(struct t *t)
 {
 	struct t_pair *p = t_pair_unconnected(t, NULL);
@@ -233,6 +236,7 @@ static void connecting_to_a_silent_peer(struct t *t)
 }
 
 /* The link of the peer is deleted under the connection. */
+/* Proves: CLOSE_OBJECT.wrong-state, 3.1-CONNECTOR, 3.8, 3.9 */
 static void peer_dead(struct t *t)
 {
 	enum stage from = t->arg, to = from == A_IDLE ? P_INCOMING : STATES;
@@ -321,6 +325,7 @@ static struct t_await *closing_await(struct everything *v, const char *what)
 	return w;
 }
 
+/* Proves: 3.4 */
 static void from_inside(struct t *t)
 {
 	struct everything *v = t_alloc(t, sizeof(*v));
@@ -486,6 +491,7 @@ static void event_has_returned(struct t_await *w)
 		t_fail(w->t, "%s: completed while an event was running", w->what);
 }
 
+/* Proves: 3.8, 3.10 */
 static void waits_for_a_running_event(struct t *t)
 {
 	struct t_pair *p = t->arg == CONNECT_EVENT ? t_pair_unconnected(t, NULL) : t_pair(t, NULL);
@@ -536,42 +542,57 @@ static void waits_for_a_running_event(struct t *t)
 #define ALIVE(name, state) { name "_closed_with_the_peer_alive", peer_alive, state }
 
 static const struct t_case cases[] = {
-	ALIVE("idle", A_IDLE),
-	ALIVE("connecting", A_CONNECTING),
-	ALIVE("accepted", A_ACCEPTED),
-	ALIVE("rejected", A_REJECTED),
-	ALIVE("completing", A_COMPLETING),
+	ALIVE("idle", A_IDLE), /* Proves: 5.3-IDLE-close */
+	ALIVE("connecting", A_CONNECTING), /* Proves: CONNECT.close-pending, 5.3-CONNECTING-close */
+	ALIVE("accepted", A_ACCEPTED), /* Proves: 5.3-ACCEPTED-close */
+	ALIVE("rejected", A_REJECTED), /* Proves: REJECT.close-pending, 5.4-REJECTED-close */
+	ALIVE("completing", A_COMPLETING), /* Proves: COMPLETE_CONNECT.close-pending */
+	/* Proves: 3.1-CONNECTOR-no-event, 5.5-CONNECTED-close, 5.5-CONNECTED-peer-close */
 	ALIVE("active_connected", A_CONNECTED),
-	ALIVE("active_sending", A_SENDING),
-	ALIVE("active_peer_gone", A_PEER_GONE),
-	ALIVE("active_disconnecting", A_DISCONNECTING),
+	ALIVE("active_sending", A_SENDING), /* Proves: 3.1-CONNECTOR-no-event, 5.5-CONNECTED-close */
+	ALIVE("active_peer_gone", A_PEER_GONE), /* Proves: 5.5-PEER_GONE-close */
+	ALIVE("active_disconnecting", A_DISCONNECTING), /* Proves: DISCONNECT.close-pending */
 	ALIVE("active_disconnected", A_DISCONNECTED),
-	ALIVE("incoming", P_INCOMING),
-	ALIVE("passive_rejected", P_REJECTED),
-	ALIVE("accepting", P_ACCEPTING),
+	ALIVE("incoming", P_INCOMING), /* Proves: 5.4-INCOMING-close */
+	ALIVE("passive_rejected", P_REJECTED), /* Proves: 5.4-REJECTED-close */
+	ALIVE("accepting", P_ACCEPTING), /* Proves: ACCEPT.close-pending, 5.4-ACCEPTING-close */
+	/* Proves: 3.1-CONNECTOR-no-event, 5.5-CONNECTED-close, 5.5-CONNECTED-peer-close */
 	ALIVE("passive_connected", P_CONNECTED),
-	ALIVE("passive_sending", P_SENDING),
-	ALIVE("passive_peer_gone", P_PEER_GONE),
-	ALIVE("passive_disconnecting", P_DISCONNECTING),
+	ALIVE("passive_sending", P_SENDING), /* Proves: 3.1-CONNECTOR-no-event, 5.5-CONNECTED-close */
+	ALIVE("passive_peer_gone", P_PEER_GONE), /* Proves: 5.5-PEER_GONE-close */
+	ALIVE("passive_disconnecting", P_DISCONNECTING), /* Proves: DISCONNECT.close-pending */
 	ALIVE("passive_disconnected", P_DISCONNECTED),
 	{ "all_active_states_closed_with_the_peer_silent", peer_silent, A_IDLE },
 	{ "all_passive_states_closed_with_the_peer_silent", peer_silent, P_INCOMING },
 	{ "connecting_closed_with_the_peer_silent_from_the_start", connecting_to_a_silent_peer },
 	{ "all_active_states_closed_with_the_peer_dead", peer_dead, A_IDLE },
 	{ "all_passive_states_closed_with_the_peer_dead", peer_dead, P_INCOMING },
+	/* Proves: CREATE_COMPLETION.close-pending */
 	{ "everything_closed_in_the_completion_of_create", from_inside, CREATE_COMPLETION },
+	/* Proves: CLOSE_COMPLETION.close-pending */
 	{ "everything_closed_in_the_completion_of_close", from_inside, CLOSE_COMPLETION },
+	/* Proves: REQUEST_COMPLETION.close-pending */
 	{ "everything_closed_in_the_completion_of_register", from_inside, REGISTER_COMPLETION },
+	/* Proves: REQUEST_COMPLETION.close-pending */
 	{ "everything_closed_in_the_completion_of_listen", from_inside, LISTEN_COMPLETION },
+	/* Proves: REQUEST_COMPLETION.close-pending */
 	{ "everything_closed_in_the_completion_of_connect", from_inside, CONNECT_COMPLETION },
+	/* Proves: REQUEST_COMPLETION.close-pending */
 	{ "everything_closed_in_the_completion_of_accept", from_inside, ACCEPT_COMPLETION },
+	/* Proves: REQUEST_COMPLETION.close-pending */
 	{ "everything_closed_in_the_completion_of_complete_connect", from_inside, COMPLETE_CONNECT_COMPLETION },
+	/* Proves: REQUEST_COMPLETION.close-pending */
 	{ "everything_closed_in_the_completion_of_disconnect", from_inside, DISCONNECT_COMPLETION },
+	/* Proves: CQ_NOTIFICATION_CALLBACK.close-pending */
 	{ "everything_closed_in_a_cq_notification", from_inside, CQ_NOTIFICATION },
-	{ "everything_closed_in_a_connect_event", from_inside, CONNECT_EVENT },
+	{ "everything_closed_in_a_connect_event", from_inside, CONNECT_EVENT }, /* Proves: CONNECT_EVENT_CALLBACK.close-pending */
+	/* Proves: DISCONNECT_EVENT_CALLBACK.close-pending */
 	{ "everything_closed_in_a_disconnect_event", from_inside, DISCONNECT_EVENT },
+	/* Proves: DISCONNECT_EVENT_CALLBACK.close-pending, 3.1-CONNECTOR */
 	{ "close_waits_for_a_running_disconnect_event", waits_for_a_running_event, DISCONNECT_EVENT },
+	/* Proves: CQ_NOTIFICATION_CALLBACK.close-pending, 3.1-CQ */
 	{ "close_waits_for_a_running_cq_notification", waits_for_a_running_event, CQ_NOTIFICATION },
+	/* Proves: CONNECT_EVENT_CALLBACK.close-pending, 3.1-LISTENER */
 	{ "close_waits_for_a_running_connect_event", waits_for_a_running_event, CONNECT_EVENT },
 };
 

@@ -110,6 +110,7 @@ impl Cq {
     }
 }
 
+/// Proves: 7.4-new-since
 #[test]
 fn no_notification_is_lost_between_poll_and_arm() {
     model(3, || {
@@ -128,6 +129,7 @@ fn no_notification_is_lost_between_poll_and_arm() {
     });
 }
 
+/// Proves: 7.4-serial
 #[test]
 fn callbacks_never_overlap() {
     model(3, || {
@@ -151,6 +153,7 @@ fn callbacks_never_overlap() {
     });
 }
 
+/// Proves: 7.4-one-shot
 #[test]
 fn one_arm_gives_one_callback() {
     model(3, || {
@@ -191,6 +194,7 @@ fn entries_of_the_provider_make_no_callback_and_hide_none() {
     });
 }
 
+/// Proves: 7.4-fault-latched
 #[test]
 fn a_fault_is_reported_once_whenever_it_comes() {
     model(3, || {
@@ -227,6 +231,7 @@ fn a_fault_is_reported_once_whenever_it_comes() {
     });
 }
 
+/// Proves: 7.4-close
 #[test]
 fn no_callback_starts_after_close() {
     model(3, || {

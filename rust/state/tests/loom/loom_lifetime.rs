@@ -73,6 +73,7 @@ fn close_against_put_against_get() {
     });
 }
 
+/// Proves: 3.4, 3.8
 #[test]
 fn close_inside_a_callback_against_a_completion() {
     model(3, || {
@@ -118,6 +119,7 @@ fn two_closers_one_close() {
     });
 }
 
+/// Proves: 3.6
 #[test]
 fn an_antecedent_ends_after_the_close_callback_of_its_successor_has_returned() {
     model(3, || {
