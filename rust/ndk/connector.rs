@@ -53,6 +53,7 @@ use crate::{
         Lower,
         Rank, //
     },
+    shared_endpoint::SharedEndpoint,
     state::{
         connector::{
             Call,
@@ -117,7 +118,8 @@ pub(crate) use self::{
         connect,
         create,
         disconnect,
-        reject, //
+        reject,
+        Source, //
     },
     data::ReadLimits,
     incoming::prepare, //
@@ -175,6 +177,8 @@ struct Inner {
     /// The QP as an antecedent. It stays, beyond the claim, until the close has returned.
     qp: Option<Held<Qp>>,
     endpoint: Option<Endpoint>,
+    /// Whose address that is, as an antecedent. A close leaves it until it has returned.
+    shared: Option<Held<SharedEndpoint>>,
     local: Option<SocketAddr>,
     peer: Option<SocketAddr>,
     /// Our read limits as the consumer and the adapter have them, and then with the peer's.
@@ -210,6 +214,7 @@ impl Inner {
             claim: None,
             qp: None,
             endpoint: None,
+            shared: None,
             local: None,
             peer: None,
             limits: limits::ReadLimits {

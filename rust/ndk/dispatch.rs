@@ -67,6 +67,7 @@ mod listener;
 mod mr;
 mod pd;
 mod qp;
+mod shared_endpoint;
 
 /// What a consumer sees of an object: a C structure of a header and a table of functions.
 pub(crate) trait View: Sized {

@@ -6,7 +6,8 @@
 //! port where they agree to, and forgets a listener's port as soon as the listening id goes. Here an address stays taken
 //! until its owner and every connector over it are closed (NDKPI: endpoints). The decisions are `state/endpoint.rs`.
 //!
-//! Users of rdma_cm outside of ndk are not in the table: [`Endpoint::bind`] finds out about them.
+//! Users of rdma_cm outside of ndk are not in the table: [`Endpoint::bind`] finds out about them. Only where an address is
+//! meant to be shared does it let others in, and not before nobody else has it.
 
 use crate::{
     adapter::Port,
@@ -115,7 +116,27 @@ impl Table {
     ) -> Result<Endpoint> {
         let memory = Memory::new(flags)?;
         let taken = state::listen(&mut *self.map.lock(), memory, address(&local), seed)?;
-        Ok(self.endpoint(local, taken, None))
+        Ok(self.endpoint(local, taken, User::Listener))
+    }
+
+    /// Takes `local` for a shared endpoint; port 0 has one chosen. Any context that `flags` allows.
+    ///
+    /// # Errors
+    ///
+    /// As for [`Self::listen`].
+    pub(crate) fn share(self: &Arc<Self>, local: SocketAddr, flags: Flags) -> Result<Endpoint> {
+        self.share_from(local, net::random_u16(), flags)
+    }
+
+    fn share_from(
+        self: &Arc<Self>,
+        local: SocketAddr,
+        seed: u16,
+        flags: Flags,
+    ) -> Result<Endpoint> {
+        let memory = Memory::new(flags)?;
+        let taken = state::share(&mut *self.map.lock(), memory, address(&local), seed)?;
+        Ok(self.endpoint(local, taken, User::Shared))
     }
 
     /// Takes `local` for a connection to `peer`; port 0 has one chosen. Any context that `flags` allows.
@@ -148,14 +169,15 @@ impl Table {
             address(&peer),
             seed,
         )?;
-        Ok(self.endpoint(local, taken, Some(peer)))
+        Ok(self.endpoint(local, taken, User::Connection(peer)))
     }
 
-    /// Takes one more connection over the listener's endpoint `local`. Any context that `flags` allows.
+    /// Takes one more connection over the endpoint `local` of a listener or of a shared endpoint. Any context that `flags` allows.
     ///
     /// # Errors
     ///
-    /// `AddressAlreadyExists` where just this connection exists, `InsufficientResources`.
+    /// `AddressAlreadyExists` where just this connection exists, `InvalidParameter` for a `peer` that is none,
+    /// `InvalidDeviceState` where there is no such endpoint, `InsufficientResources`.
     pub(crate) fn join(
         self: &Arc<Self>,
         local: SocketAddr,
@@ -169,34 +191,40 @@ impl Table {
             address(&local),
             address(&peer),
         )?;
-        Ok(self.endpoint(local, address(&local), Some(peer)))
+        Ok(self.endpoint(local, address(&local), User::Joined(peer)))
     }
 
-    fn endpoint(
-        self: &Arc<Self>,
-        wanted: SocketAddr,
-        taken: Address,
-        peer: Option<SocketAddr>,
-    ) -> Endpoint {
+    fn endpoint(self: &Arc<Self>, wanted: SocketAddr, taken: Address, user: User) -> Endpoint {
         Endpoint {
             table: self.clone(),
             local: wanted.with_port(taken.port),
-            peer,
+            user,
             chosen: wanted.port() == 0,
         }
     }
 }
 
-/// A reference on a local address: that of a listener, or that of one connection. Dropping it gives it back, in any context.
+/// What a local address is used for; a connection has its other end.
+#[derive(Clone, Copy)]
+enum User {
+    Listener,
+    Shared,
+    /// Over an address of its own.
+    Connection(SocketAddr),
+    /// Over the address of a listener or of a shared endpoint.
+    Joined(SocketAddr),
+}
+
+/// A reference on a local address: that of a listener, of a shared endpoint, or of one connection. Dropping it gives it back,
+/// in any context.
 ///
 /// # Invariants
 ///
-/// `local`, and with a `peer` the connection to it, stands in `table`.
+/// `local`, and the connection that `user` is, stands in `table`.
 pub(crate) struct Endpoint {
     table: Arc<Table>,
     local: SocketAddr,
-    /// The other end of a connection; `None` for a listener.
-    peer: Option<SocketAddr>,
+    user: User,
     /// Whether the port was chosen here.
     chosen: bool,
 }
@@ -219,7 +247,15 @@ impl Endpoint {
         if !port.owns_address(&self.local, ctx)? {
             return Err(Status::InvalidAddress);
         }
+        // To rdma_cm two ids can have one address where both say so.
+        if matches!(self.user, User::Joined(_)) {
+            id.allow_sharing(ctx)?;
+        }
         self.bind_free(id, ctx)?;
+        // Only now: until here somebody else on the address was found out about.
+        if matches!(self.user, User::Shared) {
+            id.allow_sharing(ctx)?;
+        }
         // Two devices can share an interface.
         if !id.is_on(id.device()) || id.port_number() != port.number() {
             return Err(Status::InvalidAddress);
@@ -260,9 +296,12 @@ impl Endpoint {
         let any = self.local.with_port(0);
         let seed = self.local.port().wrapping_sub(FIRST_PORT).wrapping_add(1);
         // This port stays taken until the next one is, so that it is not found again at once.
-        *self = match self.peer {
-            Some(peer) => self.table.connect_from(any, peer, seed, GFP_KERNEL),
-            None => self.table.listen_from(any, seed, GFP_KERNEL),
+        *self = match self.user {
+            User::Listener => self.table.listen_from(any, seed, GFP_KERNEL),
+            User::Shared => self.table.share_from(any, seed, GFP_KERNEL),
+            User::Connection(peer) => self.table.connect_from(any, peer, seed, GFP_KERNEL),
+            // The address is somebody else's choice.
+            User::Joined(_) => Err(Status::SharingViolation),
         }?;
         Ok(())
     }
@@ -272,9 +311,11 @@ impl Drop for Endpoint {
     fn drop(&mut self) {
         let local = address(&self.local);
         let mut map = self.table.map.lock();
-        let _freed = match &self.peer {
-            Some(peer) => state::release(&mut *map, local, address(peer)),
-            None => state::release_owner(&mut *map, local),
+        let _freed = match &self.user {
+            User::Listener | User::Shared => state::release_owner(&mut *map, local),
+            User::Connection(peer) | User::Joined(peer) => {
+                state::release(&mut *map, local, address(peer))
+            }
         };
     }
 }

@@ -25,6 +25,7 @@ mod qp;
 mod queues;
 mod registrar;
 mod registry;
+mod shared_endpoint;
 #[path = "../state/src/lib.rs"]
 mod state;
 mod status;

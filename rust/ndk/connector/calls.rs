@@ -16,6 +16,10 @@ use crate::{
         RequestCompletion, //
     },
     qp::Qp,
+    shared_endpoint::{
+        self,
+        SharedEndpoint, //
+    },
     state::{
         connector::Call,
         limits,
@@ -28,6 +32,14 @@ use kernel::{
     prelude::*,
     sync::Arc, //
 };
+
+/// Where a connection comes from.
+pub(crate) enum Source<'a> {
+    /// An address of its own; port 0 has one chosen.
+    Address(SocketAddr),
+    /// The address of a shared endpoint.
+    Shared(&'a Arc<SharedEndpoint>),
+}
 
 /// Creates a connector for the active side. Any context.
 ///
@@ -48,7 +60,7 @@ pub(crate) fn create(adapter: &Arc<Adapter>) -> Result<Arc<Connector>> {
 pub(crate) fn connect(
     this: &Arc<Connector>,
     qp: &Arc<Qp>,
-    source: SocketAddr,
+    source: Source<'_>,
     destination: SocketAddr,
     wanted: ReadLimits,
     private_data: &[u8],
@@ -63,7 +75,16 @@ pub(crate) fn connect(
     this.inner.lock().admit(Call::Connect)?;
     let request = this.request(completion)?;
     let (claim, held) = this.claim(qp)?;
-    let endpoint = port.endpoints().connect(source, destination, GFP_ATOMIC)?;
+    let (shared, endpoint) = match source {
+        Source::Address(local) => {
+            let endpoint = port.endpoints().connect(local, destination, GFP_ATOMIC)?;
+            (None, endpoint)
+        }
+        Source::Shared(shared) => {
+            let (held, endpoint) = shared_endpoint::join(shared, port, destination)?;
+            (Some(held), endpoint)
+        }
+    };
     let limits = this.capped(wanted);
 
     let mut inner = this.inner.lock();
@@ -78,6 +99,7 @@ pub(crate) fn connect(
     inner.claim = Some(claim);
     inner.qp = Some(held);
     inner.endpoint = Some(endpoint);
+    inner.shared = shared;
     this.wake(inner);
     Ok(())
 }

@@ -255,8 +255,13 @@ impl Connector {
                 None => {}
             },
             Effect::ReleaseEndpoint => {
-                let endpoint = self.inner.lock().endpoint.take();
-                drop(endpoint);
+                let mut inner = self.inner.lock();
+                let endpoint = inner.endpoint.take();
+                // NDKPI: an antecedent is closed after its successors. Only a connect that failed ends the relation before.
+                let open = inner.machine.state() != State::Closed;
+                let shared = inner.shared.take_if(|_| open);
+                drop(inner);
+                drop((endpoint, shared));
             }
             Effect::ReleaseQp => {
                 let mut inner = self.inner.lock();

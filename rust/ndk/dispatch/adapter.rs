@@ -3,6 +3,7 @@
 //! Functions of an adapter.
 
 use super::{
+    address_of,
     buffer_of,
     open,
     pending_create,
@@ -40,6 +41,7 @@ use crate::{
     },
     listener,
     pd,
+    shared_endpoint,
     state::status::Status,
     status, //
 };
@@ -116,14 +118,19 @@ unsafe extern "C" fn create_pd(
 }
 
 unsafe extern "C" fn create_shared_endpoint(
-    _adapter: *mut ndk_adapter,
-    _address: *const ffi::sockaddr,
-    _address_len: u32,
-    _completion: ffi::ndk_create_completion_fn,
-    _context: *mut c_void,
+    adapter: *mut ndk_adapter,
+    address: *const ffi::sockaddr,
+    address_len: u32,
+    completion: ffi::ndk_create_completion_fn,
+    context: *mut c_void,
     _endpoint: *mut *mut ndk_shared_endpoint,
 ) -> c_int {
-    status::to_errno(Status::NotSupported)
+    // SAFETY: The consumer's, as the module documentation says.
+    unsafe {
+        pending_create(adapter, completion, context, |adapter, completion| {
+            shared_endpoint::create(adapter, address_of(address, address_len)?, completion)
+        })
+    }
 }
 
 unsafe extern "C" fn create_connector(

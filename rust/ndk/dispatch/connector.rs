@@ -18,7 +18,8 @@ use crate::{
     connector::{
         self,
         Connector,
-        ReadLimits, //
+        ReadLimits,
+        Source, //
     },
     ffi::{
         self,
@@ -28,6 +29,7 @@ use crate::{
         ndk_shared_endpoint, //
     },
     qp::Qp,
+    shared_endpoint::SharedEndpoint,
     state::status::Status,
     status, //
 };
@@ -64,7 +66,7 @@ unsafe extern "C" fn connect(
             connector::connect(
                 connector,
                 &qp,
-                address_of(source, source_len)?,
+                Source::Address(address_of(source, source_len)?),
                 address_of(destination, destination_len)?,
                 limits,
                 slice_of(private_data.cast::<u8>(), private_data_len)?,
@@ -75,19 +77,41 @@ unsafe extern "C" fn connect(
 }
 
 unsafe extern "C" fn connect_with_shared_endpoint(
-    _connector: *mut ndk_connector,
-    _qp: *mut ndk_qp,
-    _endpoint: *mut ndk_shared_endpoint,
-    _destination: *const ffi::sockaddr,
-    _destination_len: u32,
-    _inbound_read_limit: u32,
-    _outbound_read_limit: u32,
-    _private_data: *const c_void,
-    _private_data_len: u32,
-    _completion: ffi::ndk_request_completion_fn,
-    _context: *mut c_void,
+    connector: *mut ndk_connector,
+    qp: *mut ndk_qp,
+    endpoint: *mut ndk_shared_endpoint,
+    destination: *const ffi::sockaddr,
+    destination_len: u32,
+    inbound_read_limit: u32,
+    outbound_read_limit: u32,
+    private_data: *const c_void,
+    private_data_len: u32,
+    completion: ffi::ndk_request_completion_fn,
+    context: *mut c_void,
 ) -> c_int {
-    status::to_errno(Status::NotSupported)
+    if qp.is_null() || endpoint.is_null() {
+        return status::to_errno(Status::InvalidParameter);
+    }
+    let limits = ReadLimits {
+        inbound: inbound_read_limit,
+        outbound: outbound_read_limit,
+    };
+    // SAFETY: The consumer's, as the module documentation says.
+    unsafe {
+        let qp = shared::<Qp>(qp);
+        let endpoint = shared::<SharedEndpoint>(endpoint);
+        pending_request(connector, completion, context, |connector, completion| {
+            connector::connect(
+                connector,
+                &qp,
+                Source::Shared(&endpoint),
+                address_of(destination, destination_len)?,
+                limits,
+                slice_of(private_data.cast::<u8>(), private_data_len)?,
+                completion,
+            )
+        })
+    }
 }
 
 unsafe extern "C" fn complete_connect(

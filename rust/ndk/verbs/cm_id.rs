@@ -415,6 +415,16 @@ impl CmId {
         to_result(unsafe { ffi::rdma_set_afonly(self.as_raw(), c_int::from(afonly)) })
     }
 
+    /// Lets other ids that allow it too have the same local address. Sleeps.
+    ///
+    /// Before binding; or after it, when no one else is to be met, but others may come. One that
+    /// shares its address cannot listen on it.
+    pub(crate) fn allow_sharing(&self, ctx: &MaySleep) -> Result {
+        ctx.check();
+        // SAFETY: Valid by the type invariant.
+        to_result(unsafe { ffi::rdma_set_reuseaddr(self.as_raw(), 1) })
+    }
+
     /// Binds to a local address. `EADDRINUSE` and `EADDRNOTAVAIL` leave the id as it was, to try
     /// another port.
     pub(crate) fn bind_addr(&self, ctx: &MaySleep, addr: &SocketAddr) -> Result {

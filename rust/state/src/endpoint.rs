@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! The endpoint table of one network namespace, and shared endpoints.
+//! The table of the endpoints of one port.
 //!
 //! # Vocabulary
 //!
@@ -14,7 +14,7 @@
 //! call may come in a context where little can be allocated: memory is allocated first, then the
 //! table's lock taken.
 //!
-//! # Rules (sections 4.1, 4.2, 4.3, 5.7)
+//! # Rules (sections 4.1, 4.2, 4.3)
 //!
 //! - An endpoint in use fails a second user with a sharing violation; a connection that exists fails
 //!   with address already exists, which is checked first.
@@ -22,7 +22,6 @@
 //!   is not enough.
 //! - Port 0 picks a port from [`FIRST_PORT`] to [`LAST_PORT`].
 
-use super::effects::Effects;
 use super::status::Status;
 
 /// First port that is picked for port 0.
@@ -356,113 +355,4 @@ fn pick<T: Table>(table: &T, ip: Ip, seed: u16) -> Option<Address> {
             }
         })
         .find(|local| table.get(&endpoint(*local)).is_none())
-}
-
-/// State of a shared endpoint object.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum State {
-    /// The create is pending: the placeholder id is being bound.
-    Creating,
-    /// Usable.
-    Open,
-    /// The create failed.
-    Failed,
-    /// Close waits for connectors.
-    Closing,
-    /// The address is given back, unless connectors hold it.
-    Closed,
-}
-
-/// What happens to a shared endpoint object.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Event {
-    /// The placeholder id is bound.
-    Bound,
-    /// It cannot be.
-    BindFailed(Status),
-    /// GetSharedEndpointLocalAddress.
-    QueryLocal,
-    /// ConnectWithSharedEndpoint.
-    Connect,
-    /// Close.
-    Close,
-    /// Closing, and every connector over it is closed.
-    Quiet,
-}
-
-/// What the caller has to do, in the order of the list.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Effect {
-    /// Complete the create.
-    CompleteCreate(Status),
-    /// Destroy the placeholder id.
-    DestroyId,
-    /// Put the owner's reference: [`release_owner`].
-    ReleaseEndpoint,
-    /// Put the handle reference.
-    EndClose,
-}
-
-/// The effects of one step of a shared endpoint.
-pub type List = Effects<Effect, 4>;
-
-/// The state machine of one shared endpoint object (section 5.7).
-///
-/// ```text
-///            bound          Close            quiet
-///  Creating ──────► Open ─────────► Closing ───────► Closed
-///     └─failed─► Failed
-/// ```
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct SharedEndpoint {
-    state: State,
-}
-
-impl Default for SharedEndpoint {
-    fn default() -> Self {
-        Self::new()
-    }
-}
-
-impl SharedEndpoint {
-    /// A shared endpoint whose address has been reserved with [`share`].
-    pub const fn new() -> Self {
-        Self {
-            state: State::Creating,
-        }
-    }
-
-    /// The state.
-    pub const fn state(&self) -> State {
-        self.state
-    }
-
-    /// The next state and what to do, or why the call is refused.
-    pub fn step(&self, event: Event) -> Result<(SharedEndpoint, List), Status> {
-        let mut todo = List::none();
-        let state = match (self.state, event) {
-            (State::Creating, Event::Bound) => {
-                todo.push(Effect::CompleteCreate(Status::Success));
-                State::Open
-            }
-            (State::Creating, Event::BindFailed(status)) => {
-                todo.push(Effect::DestroyId);
-                todo.push(Effect::ReleaseEndpoint);
-                todo.push(Effect::CompleteCreate(status));
-                State::Failed
-            }
-            (State::Open, Event::QueryLocal | Event::Connect) => State::Open,
-            (State::Open, Event::Close) => {
-                todo.push(Effect::EndClose);
-                State::Closing
-            }
-            (State::Closing, Event::Quiet) => {
-                todo.push(Effect::DestroyId);
-                todo.push(Effect::ReleaseEndpoint);
-                State::Closed
-            }
-            _ => return Err(Status::InvalidDeviceState),
-        };
-        Ok((SharedEndpoint { state }, todo))
-    }
 }

@@ -54,5 +54,6 @@ pub mod limits;
 pub mod listener;
 pub mod patience;
 pub mod queue;
+pub mod shared_endpoint;
 pub mod status;
 pub mod token;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! The endpoint table, against a model that keeps plain lists, and shared endpoints.
+//! The endpoint table, against a model that keeps plain lists.
 
 #![cfg(not(loom))]
 
@@ -336,71 +336,6 @@ proptest! {
                 .chain(connectors.iter().map(|c| c.0))
                 .collect();
             prop_assert_eq!(map.0.len(), addresses.len() + connectors.len());
-        }
-    }
-}
-
-#[test]
-fn section_5_7_shared_endpoint() {
-    let creating = SharedEndpoint::default();
-    let list = |list: List| list.iter().collect::<Vec<_>>();
-    // CreateSharedEndpoint(addr) | OPEN | SUCCESS/PENDING
-    let (open, todo) = creating.step(Event::Bound).unwrap();
-    assert_eq!(open.state(), State::Open);
-    assert_eq!(list(todo), [Effect::CompleteCreate(Status::Success)]);
-    // … SHARING_VIOLATION, INVALID_ADDRESS, INSUFFICIENT_RESOURCES
-    let failed = creating.step(Event::BindFailed(Status::InvalidAddress));
-    let (failed, todo) = failed.unwrap();
-    assert_eq!(failed.state(), State::Failed);
-    assert_eq!(
-        list(todo),
-        [
-            Effect::DestroyId,
-            Effect::ReleaseEndpoint,
-            Effect::CompleteCreate(Status::InvalidAddress)
-        ]
-    );
-    // OPEN | GetSharedEndpointLocalAddress, ConnectWithSharedEndpoint | same
-    for event in [Event::QueryLocal, Event::Connect] {
-        let (same, todo) = open.step(event).unwrap();
-        assert_eq!(same, open);
-        assert!(todo.is_empty());
-    }
-    // OPEN | Close | CLOSING (PENDING) or CLOSED
-    let (closing, todo) = open.step(Event::Close).unwrap();
-    assert_eq!(closing.state(), State::Closing);
-    assert_eq!(list(todo), [Effect::EndClose]);
-    // CLOSING | last connector closed | CLOSED | address released
-    let (closed, todo) = closing.step(Event::Quiet).unwrap();
-    assert_eq!(closed.state(), State::Closed);
-    assert_eq!(list(todo), [Effect::DestroyId, Effect::ReleaseEndpoint]);
-    // Everything else is refused.
-    let events = [
-        Event::Bound,
-        Event::BindFailed(Status::InternalError),
-        Event::QueryLocal,
-        Event::Connect,
-        Event::Close,
-        Event::Quiet,
-    ];
-    let legal = |state, event| {
-        matches!(
-            (state, event),
-            (State::Creating, Event::Bound | Event::BindFailed(_))
-                | (
-                    State::Open,
-                    Event::QueryLocal | Event::Connect | Event::Close
-                )
-                | (State::Closing, Event::Quiet)
-        )
-    };
-    for endpoint in [creating, open, failed, closing, closed] {
-        for event in events {
-            let result = endpoint.step(event);
-            assert_eq!(result.is_ok(), legal(endpoint.state(), event));
-            if let Err(status) = result {
-                assert_eq!(status, Status::InvalidDeviceState);
-            }
         }
     }
 }
