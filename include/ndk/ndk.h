@@ -216,9 +216,12 @@ static inline int ndk_create_pd(struct ndk_adapter *adapter,
  * @context: for @completion
  * @endpoint: the endpoint, if the call is not pending and succeeds
  *
- * Return: 0 or -EINPROGRESS; -EADDRINUSE, -EADDRNOTAVAIL, -EUSERS when no port
- * of 49152-65535 is free, -ENOMEM, -ENODEV, here or in @completion; -EINVAL;
- * -EOPNOTSUPP where shared endpoints are not offered.
+ * Any number of connectors can connect from it, each to another remote address
+ * and port, with ndk_connect_with_shared_endpoint(). Nobody else can listen on
+ * its address or connect from it.
+ * Return: -EINPROGRESS; -EADDRINUSE, -EADDRNOTAVAIL when @address is none of the
+ * adapter's, -EUSERS when no port of 49152-65535 is free, -ENOMEM, -ENODEV, here
+ * or in @completion; -EINVAL.
  */
 static inline int
 ndk_create_shared_endpoint(struct ndk_adapter *adapter,
@@ -956,7 +959,8 @@ static inline u32 ndk_get_remote_token_from_mw(struct ndk_mw *mw)
  * @completion: called if the call is pending
  * @context: for @completion
  *
- * The address stays taken until every connector over it is closed.
+ * Connections over it go on. Completes, and frees the address, when every
+ * connector over it is closed; disconnected is not enough.
  * Return: 0 or -EINPROGRESS.
  */
 static inline int
@@ -973,7 +977,7 @@ ndk_close_shared_endpoint(struct ndk_shared_endpoint *endpoint,
  * @address: where to
  * @address_len: bytes at @address; on return those of the address
  *
- * Return: 0; -ENOSPC when too small, with @address untouched.
+ * Return: 0; -ENOSPC when too small, with @address untouched; -EINVAL; -ENODEV.
  */
 static inline int
 ndk_get_shared_endpoint_local_address(struct ndk_shared_endpoint *endpoint,
@@ -1060,7 +1064,11 @@ static inline int ndk_connect(struct ndk_connector *connector,
  * @completion: called if the call is pending
  * @context: for @completion
  *
- * Return: as ndk_connect(); -EOPNOTSUPP where shared endpoints are not offered.
+ * The connector has the address of @endpoint, and @endpoint stays until the
+ * connector is closed, or until the connect has failed.
+ * Return: as ndk_connect(), without -EADDRINUSE, -EADDRNOTAVAIL and -EUSERS:
+ * -EEXIST when there is a connection from @endpoint to @destination that is not
+ * closed, and -EINVAL for an endpoint of another adapter.
  */
 static inline int
 ndk_connect_with_shared_endpoint(struct ndk_connector *connector,

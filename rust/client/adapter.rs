@@ -23,7 +23,8 @@ use super::{
         Notice,
         MISSING, //
     },
-    pd::Pd, //
+    pd::Pd,
+    shared_endpoint::SharedEndpoint, //
 };
 use core::{
     mem::size_of,
@@ -308,6 +309,25 @@ impl Adapter {
             },
             // SAFETY: The object is new and ours.
             |raw| Ok(unsafe { Connector::new(raw?) }),
+        )
+    }
+
+    /// Creates a shared endpoint on a local address of the adapter; port 0 has one chosen.
+    pub(crate) fn create_shared_endpoint<N: Notice<SharedEndpoint>>(
+        &self,
+        address: &SocketAddr,
+        how: N,
+    ) -> N::Return {
+        let address = RawAddr::new(address);
+        how.create(
+            // SAFETY: By the type invariant the adapter is open; the address is read during the call only.
+            |done, context, out| unsafe {
+                dispatch!(self.as_ptr(), create_shared_endpoint(
+                    self.as_ptr(), address.as_ptr(), address.len(), done, context, out,
+                ) or MISSING)
+            },
+            // SAFETY: The object is new and ours.
+            |raw| Ok(unsafe { SharedEndpoint::new(raw?) }),
         )
     }
 

@@ -37,6 +37,7 @@ mod notice;
 mod owned;
 mod pd;
 mod qp;
+mod shared_endpoint;
 mod task;
 
 #[allow(unused_imports, reason = "as above")]
@@ -55,7 +56,8 @@ pub(crate) use {
         AcceptParams,
         ConnectParams,
         ConnectionData,
-        Connector, //
+        Connector,
+        SharedConnectParams, //
     },
     cq::{
         Batch,
@@ -92,6 +94,7 @@ pub(crate) use {
         Qp,
         QpParams, //
     },
+    shared_endpoint::SharedEndpoint,
     task::{
         in_softirq,
         Event,

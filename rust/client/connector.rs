@@ -15,6 +15,7 @@ use super::{
         Owned, //
     },
     qp::Qp,
+    shared_endpoint::SharedEndpoint,
 };
 use core::{
     ffi::c_void,
@@ -30,6 +31,20 @@ use kernel::{
 pub(crate) struct ConnectParams<'a> {
     /// Local address of the adapter; port 0 has one chosen.
     pub(crate) source: SocketAddr,
+    /// The peer's address.
+    pub(crate) destination: SocketAddr,
+    /// Reads of the peer at a time; capped silently.
+    pub(crate) inbound_reads: u32,
+    /// Reads of ours at a time; capped silently.
+    pub(crate) outbound_reads: u32,
+    /// For the peer.
+    pub(crate) private_data: &'a [u8],
+}
+
+/// What to ask a peer for, from a shared endpoint.
+pub(crate) struct SharedConnectParams<'a> {
+    /// The local address.
+    pub(crate) endpoint: &'a SharedEndpoint,
     /// The peer's address.
     pub(crate) destination: SocketAddr,
     /// Reads of the peer at a time; capped silently.
@@ -128,6 +143,39 @@ impl Connector {
                     qp.as_ptr(),
                     source.as_ptr(),
                     source.len(),
+                    destination.as_ptr(),
+                    destination.len(),
+                    params.inbound_reads,
+                    params.outbound_reads,
+                    data,
+                    data_len,
+                    done,
+                    context,
+                ) or MISSING)
+            },
+            |status| status,
+        )
+    }
+
+    /// As [`Connector::connect`], from a shared endpoint. Its close is done when this connector is closed.
+    pub(crate) fn connect_with_shared_endpoint<N: Notice<()>>(
+        &self,
+        qp: &Qp,
+        params: &SharedConnectParams<'_>,
+        how: N,
+    ) -> N::Return {
+        let destination = RawAddr::new(&params.destination);
+        let (data, data_len) = match bytes(params.private_data) {
+            Ok(data) => data,
+            Err(error) => return how.fail(error),
+        };
+        how.request(
+            // SAFETY: Connector, QP and endpoint are open; address and private data are read during the call only.
+            |done, context| unsafe {
+                dispatch!(self.as_ptr(), connect_with_shared_endpoint(
+                    self.as_ptr(),
+                    qp.as_ptr(),
+                    params.endpoint.as_ptr(),
                     destination.as_ptr(),
                     destination.len(),
                     params.inbound_reads,

@@ -123,7 +123,15 @@ macro_rules! impl_object {
     )*};
 }
 
-impl_object!(ndk_pd, ndk_cq, ndk_qp, ndk_mr, ndk_connector, ndk_listener,);
+impl_object!(
+    ndk_pd,
+    ndk_cq,
+    ndk_qp,
+    ndk_mr,
+    ndk_connector,
+    ndk_listener,
+    ndk_shared_endpoint,
+);
 
 /// An open object and what its callbacks use.
 ///

@@ -273,7 +273,7 @@ static void do_listen(struct t *t)
 }
 
 /* connect, accept, complete connect, disconnect: each call with each of its allocations failed, on fresh connections. */
-enum step { CONNECT, ACCEPT, COMPLETE, DISCONNECT, REJECT };
+enum step { CONNECT, CONNECT_SHARED, ACCEPT, COMPLETE, DISCONNECT, REJECT };
 
 static bool one_step(struct t *t, struct t_pair *p, enum step step, unsigned int n, bool *hit)
 {
@@ -289,12 +289,19 @@ static bool one_step(struct t *t, struct t_pair *p, enum step step, unsigned int
 	p->a.connector = container_of(h, struct ndk_connector, header);
 	t_addr(SIDE_A, AF_INET, 0, &ss);
 	connect = t_await(t, "connect");
-	if (step == CONNECT) {
+	if (step == CONNECT || step == CONNECT_SHARED) {
+		if (step == CONNECT_SHARED && !t_share(&p->a, AF_INET, 0))
+			return false;
 		fail_nth(n);
-		rc = t_connect_call(&p->a, &ss, &p->listener->address, connect);
+		rc = p->a.shared ? t_shared_connect_call(&p->a, &p->listener->address, connect) :
+				   t_connect_call(&p->a, &ss, &p->listener->address, connect);
 		*hit = was_hit();
-		if (rc != -EINPROGRESS)
+		if (rc != -EINPROGRESS) {
+			/* Nothing of it is held. */
+			if (p->a.shared)
+				t_close(t, &p->a.shared->header);
 			return judge(t, "connect", n, *hit, rc);
+		}
 		connect->pending = true;
 	} else if (!t_pended(connect, t_connect_call(&p->a, &ss, &p->listener->address, connect))) {
 		return false;
@@ -544,12 +551,14 @@ static void one_life(struct t *t)
 		return;
 	len = sizeof(l->address);
 	ndk_get_listener_local_address(l->listener, (struct sockaddr *)&l->address, &len);
+	if (!try_kind(a, KIND_SHARED_ENDPOINT, &h))
+		return;
+	a->shared = container_of(h, struct ndk_shared_endpoint, header);
 	if (!try_kind(a, KIND_CONNECTOR, &h))
 		return;
 	a->connector = container_of(h, struct ndk_connector, header);
 	connect = t_await(t, "connect");
-	t_addr(SIDE_A, AF_INET, 0, &ss);
-	rc = t_connect_call(a, &ss, &l->address, connect);
+	rc = t_shared_connect_call(a, &l->address, connect);
 	if (rc != -EINPROGRESS) {
 		survived(t, "connect", rc, true);
 		return;
@@ -604,15 +613,19 @@ static const struct t_case cases[] = {
 	{ "create_fast_mr", create, KIND_FAST_MR }, /* Proves: CREATE_MR.no-resources */
 	{ "create_connector", create, KIND_CONNECTOR }, /* Proves: CREATE_CONNECTOR.no-resources */
 	{ "create_listener", create, KIND_LISTENER }, /* Proves: CREATE_LISTENER.no-resources */
+	/* Proves: CREATE_SHARED_ENDPOINT.no-resources, 5.7-create-no-memory */
+	{ "create_shared_endpoint", create, KIND_SHARED_ENDPOINT },
 	{ "close_pd_cannot_fail", closes, KIND_PD },
 	{ "close_cq_cannot_fail", closes, KIND_CQ },
 	{ "close_qp_cannot_fail", closes, KIND_QP },
 	{ "close_mr_cannot_fail", closes, KIND_MR },
 	{ "close_connector_cannot_fail", closes, KIND_CONNECTOR },
 	{ "close_listener_cannot_fail", closes, KIND_LISTENER },
+	{ "close_shared_endpoint_cannot_fail", closes, KIND_SHARED_ENDPOINT },
 	{ "register_and_map_memory", memory },
 	{ "listen", do_listen },
 	{ "connect", connection, CONNECT }, /* Proves: CONNECT.no-resources, 5.3-IDLE-connect-no-memory */
+	{ "connect_with_shared_endpoint", connection, CONNECT_SHARED }, /* Proves: CONNECT_WITH_SHARED_ENDPOINT.no-resources */
 	{ "accept", connection, ACCEPT }, /* Proves: ACCEPT.no-resources */
 	{ "complete_connect", connection, COMPLETE }, /* Proves: COMPLETE_CONNECT.no-resources */
 	{ "disconnect", connection, DISCONNECT }, /* Proves: DISCONNECT.no-resources */

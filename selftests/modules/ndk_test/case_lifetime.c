@@ -240,6 +240,23 @@ static void listener_before_incoming(struct t *t)
 		antecedent_waits(t, &p->listener->listener->header, &incoming->header);
 }
 
+/*
+ * The connection stands, or is still asked for.
+ *
+ * Proves: 3.5, 3.6, 3.1-SHARED_ENDPOINT, 5.7-CLOSING-last
+ */
+static void shared_endpoint_before_connector(struct t *t)
+{
+	struct t_pair *p = t_pair_unconnected(t, NULL);
+
+	if (!p || !t_share(&p->a, AF_INET, 0))
+		return;
+	if (t->arg ? !t_connect_start(&p->a, &p->listener->address) || !t_incoming(p->listener) :
+		     !t_establish(&p->a, p->listener, &p->b))
+		return;
+	antecedent_waits(t, &p->a.shared->header, &p->a.connector->header);
+}
+
 /* Proves: 3.6, 3.7 */
 static void adapter_after_callbacks(struct t *t)
 {
@@ -318,8 +335,9 @@ static void reserved_block_is_the_consumers(struct t *t)
 	if (!p)
 		return;
 	r = t_region(&p->a, PAGE_SIZE, NDK_MR_FLAG_ALLOW_LOCAL_WRITE);
-	if (!r)
+	if (!r || !t_share(&p->a, AF_INET, 0))
 		return;
+	mark(&p->a.shared->header);
 	mark(&p->a.adapter->header);
 	mark(&p->a.pd->header);
 	mark(&p->a.rcq->cq->header);
@@ -347,6 +365,7 @@ static void reserved_block_is_the_consumers(struct t *t)
 	check_mark(t, &r->mr->header, NDK_OBJECT_MR);
 	check_mark(t, &p->listener->listener->header, NDK_OBJECT_LISTENER);
 	check_mark(t, &p->a.connector->header, NDK_OBJECT_CONNECTOR);
+	check_mark(t, &p->a.shared->header, NDK_OBJECT_SHARED_ENDPOINT);
 }
 
 /* A framework between the two may replace the table; a provider that looks at it again jumps to nowhere. */
@@ -355,6 +374,7 @@ static void table_is_the_consumers(struct t *t)
 {
 	struct t_pair *p = t_pair_unconnected(t, NULL);
 	const struct ndk_adapter_dispatch *adapter;
+	const struct ndk_shared_endpoint_dispatch *shared;
 	const struct ndk_connector_dispatch *connector;
 	const struct ndk_listener_dispatch *listener;
 	const struct ndk_pd_dispatch *pd;
@@ -367,8 +387,9 @@ static void table_is_the_consumers(struct t *t)
 		return;
 	out = t_buf(&p->a, 64);
 	in = t_buf(&p->b, 64);
-	if (!in || !out)
+	if (!in || !out || !t_share(&p->a, AF_INET, 0))
 		return;
+	shared = xchg(&p->a.shared->dispatch, NULL);
 	adapter = xchg(&p->a.adapter->dispatch, NULL);
 	pd = xchg(&p->a.pd->dispatch, NULL);
 	listener = xchg(&p->listener->listener->dispatch, NULL);
@@ -391,6 +412,7 @@ static void table_is_the_consumers(struct t *t)
 		t_wait_gone(&p->a);
 		p->a.connector->dispatch = connector;
 	}
+	p->a.shared->dispatch = shared;
 	p->a.pd->dispatch = pd;
 	p->listener->listener->dispatch = listener;
 	p->a.rcq->cq->dispatch = rcq;
@@ -419,7 +441,7 @@ static void no_extensions(struct t *t)
 	if (!p)
 		return;
 	r = t_memory(&p->a, PAGE_SIZE);
-	if (!r)
+	if (!r || !t_share(&p->a, AF_INET, 0))
 		return;
 	NO_EXTENSION(t, p->a.adapter);
 	NO_EXTENSION(t, p->a.pd);
@@ -428,6 +450,7 @@ static void no_extensions(struct t *t)
 	NO_EXTENSION(t, r->mr);
 	NO_EXTENSION(t, p->a.connector);
 	NO_EXTENSION(t, p->listener->listener);
+	NO_EXTENSION(t, p->a.shared);
 }
 
 static void srq_notification(void *context, int status)
@@ -443,7 +466,6 @@ static void not_offered(struct t *t)
 	struct t_region *r;
 	struct t_await *w;
 	struct t_end *a;
-	struct sockaddr_storage ss;
 	void *out = t_poison();
 
 	if (!p)
@@ -454,13 +476,6 @@ static void not_offered(struct t *t)
 	if (!r)
 		return;
 	w = t_await(t, "a call that is not supported");
-	t_addr(SIDE_A, AF_INET, 0, &ss);
-	EXPECT_STATUS(t, ndk_create_shared_endpoint(a->adapter, (struct sockaddr *)&ss, t_addr_len(&ss),
-						    t_created, w, (struct ndk_shared_endpoint **)&out),
-		      -EOPNOTSUPP);
-	EXPECT_STATUS(t, ndk_connect_with_shared_endpoint(a->connector, a->qp, NULL, (struct sockaddr *)&ss,
-							  t_addr_len(&ss), 1, 1, NULL, 0, t_done, w),
-		      -EOPNOTSUPP);
 	EXPECT_EQ(t, info.max_window_size, 0);
 	EXPECT_STATUS(t, ndk_create_mw(a->pd, t_created, w, (struct ndk_mw **)&out), -EOPNOTSUPP);
 	EXPECT_STATUS(t, ndk_bind(a->qp, w, r->mr, NULL, r->base, PAGE_SIZE, 0), -EOPNOTSUPP);
@@ -493,6 +508,8 @@ static const struct t_case cases[] = {
 	{ "connector_is_made_and_closed", is_made_and_closed, KIND_CONNECTOR },
 	/* Proves: CREATE_LISTENER.ok, CREATE_COMPLETION.wrong-state, 2.3-inline */
 	{ "listener_is_made_and_closed", is_made_and_closed, KIND_LISTENER },
+	/* Proves: CREATE_SHARED_ENDPOINT.ok, CREATE_COMPLETION.ok, 2.3-pending, 2.3-out-pointer */
+	{ "shared_endpoint_is_made_and_closed", is_made_and_closed, KIND_SHARED_ENDPOINT },
 	{ "pd_many_at_a_time", many_at_a_time, KIND_PD }, /* Proves: CREATE_PD.ok */
 	{ "cq_many_at_a_time", many_at_a_time, KIND_CQ }, /* Proves: CREATE_CQ.ok */
 	{ "qp_many_at_a_time", many_at_a_time, KIND_QP }, /* Proves: CREATE_QP.ok */
@@ -500,6 +517,8 @@ static const struct t_case cases[] = {
 	{ "fast_mr_many_at_a_time", many_at_a_time, KIND_FAST_MR }, /* Proves: CREATE_MR.ok */
 	{ "connector_many_at_a_time", many_at_a_time, KIND_CONNECTOR }, /* Proves: CREATE_CONNECTOR.ok */
 	{ "listener_many_at_a_time", many_at_a_time, KIND_LISTENER }, /* Proves: CREATE_LISTENER.ok */
+	/* Proves: CREATE_SHARED_ENDPOINT.ok */
+	{ "shared_endpoint_many_at_a_time", many_at_a_time, KIND_SHARED_ENDPOINT },
 	{ "pd_made_and_closed_under_a_spinlock", under_a_spinlock, KIND_PD }, /* Proves: CREATE_PD.softirq */
 	{ "cq_made_and_closed_under_a_spinlock", under_a_spinlock, KIND_CQ }, /* Proves: CREATE_CQ.softirq */
 	{ "qp_made_and_closed_under_a_spinlock", under_a_spinlock, KIND_QP }, /* Proves: CREATE_QP.softirq */
@@ -507,6 +526,8 @@ static const struct t_case cases[] = {
 	{ "fast_mr_made_and_closed_under_a_spinlock", under_a_spinlock, KIND_FAST_MR }, /* Proves: CREATE_MR.softirq */
 	{ "connector_made_and_closed_under_a_spinlock", under_a_spinlock, KIND_CONNECTOR }, /* Proves: CREATE_CONNECTOR.softirq */
 	{ "listener_made_and_closed_under_a_spinlock", under_a_spinlock, KIND_LISTENER }, /* Proves: CREATE_LISTENER.softirq */
+	/* Proves: CREATE_SHARED_ENDPOINT.softirq */
+	{ "shared_endpoint_made_and_closed_under_a_spinlock", under_a_spinlock, KIND_SHARED_ENDPOINT },
 	/* Proves: CREATE_PD.softirq, CREATE_COMPLETION.softirq, CREATE_COMPLETION.close-pending, 3.1, 3.4 */
 	{ "pd_made_and_closed_in_callbacks", in_a_callback, KIND_PD },
 	/* Proves: CREATE_CQ.softirq, CREATE_COMPLETION.softirq, CREATE_COMPLETION.close-pending, 3.1, 3.4 */
@@ -517,6 +538,8 @@ static const struct t_case cases[] = {
 	{ "fast_mr_made_and_closed_in_callbacks", in_a_callback, KIND_FAST_MR }, /* Proves: CREATE_MR.softirq */
 	{ "connector_made_and_closed_in_callbacks", in_a_callback, KIND_CONNECTOR }, /* Proves: CREATE_CONNECTOR.softirq */
 	{ "listener_made_and_closed_in_callbacks", in_a_callback, KIND_LISTENER }, /* Proves: CREATE_LISTENER.softirq */
+	/* Proves: CREATE_SHARED_ENDPOINT.softirq, CREATE_COMPLETION.softirq, CREATE_COMPLETION.close-pending, 3.1, 3.4 */
+	{ "shared_endpoint_made_and_closed_in_callbacks", in_a_callback, KIND_SHARED_ENDPOINT },
 	{ "pd_closed_before_its_qp", pd_before, KIND_QP },
 	{ "pd_closed_before_its_mr", pd_before, KIND_MR },
 	{ "pd_closed_before_its_fast_mr", pd_before, KIND_FAST_MR },
@@ -526,11 +549,14 @@ static const struct t_case cases[] = {
 	{ "passive_qp_closed_before_its_connector", qp_before_connector, SIDE_B },
 	{ "listener_closed_before_its_connection", listener_before_connector },
 	{ "listener_closed_before_an_unanswered_connection", listener_before_incoming },
+	{ "shared_endpoint_closed_before_its_connection", shared_endpoint_before_connector, 0 },
+	{ "shared_endpoint_closed_before_a_pending_connect", shared_endpoint_before_connector, 1 },
 	{ "all_antecedents_closed_first", all_antecedents_first },
 	{ "adapter_close_waits_for_the_callback_of_pd", adapter_after_callbacks, KIND_PD },
 	{ "adapter_close_waits_for_the_callback_of_cq", adapter_after_callbacks, KIND_CQ },
 	{ "adapter_close_waits_for_the_callback_of_connector", adapter_after_callbacks, KIND_CONNECTOR },
 	{ "adapter_close_waits_for_the_callback_of_listener", adapter_after_callbacks, KIND_LISTENER },
+	{ "adapter_close_waits_for_the_callback_of_shared_endpoint", adapter_after_callbacks, KIND_SHARED_ENDPOINT },
 	{ "reserved_block_is_the_consumers", reserved_block_is_the_consumers },
 	{ "dispatch_table_is_the_consumers", table_is_the_consumers },
 	{ "no_object_has_an_extension", no_extensions },

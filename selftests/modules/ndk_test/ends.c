@@ -19,6 +19,7 @@ static const struct {
 	[KIND_FAST_MR] = { "create fast-register MR", NDK_OBJECT_MR },
 	[KIND_CONNECTOR] = { "create connector", NDK_OBJECT_CONNECTOR },
 	[KIND_LISTENER] = { "create listener", NDK_OBJECT_LISTENER },
+	[KIND_SHARED_ENDPOINT] = { "create shared endpoint", NDK_OBJECT_SHARED_ENDPOINT },
 };
 
 u32 t_kind_type(enum t_kind kind)
@@ -49,6 +50,7 @@ static void unwanted_connect_event(void *context, struct ndk_connector *connecto
 int t_create_call(struct t_end *e, enum t_kind kind, struct t_await *w, void **out)
 {
 	const struct t_cfg *c = &e->cfg;
+	struct sockaddr_storage any;
 
 	switch (kind) {
 	case KIND_PD:
@@ -67,6 +69,9 @@ int t_create_call(struct t_end *e, enum t_kind kind, struct t_await *w, void **o
 	case KIND_LISTENER:
 		return ndk_create_listener(e->adapter, unwanted_connect_event, e, t_created, w,
 					   (struct ndk_listener **)out);
+	case KIND_SHARED_ENDPOINT:
+		t_addr(e->side, c->family, 0, &any);
+		return t_share_call(e, &any, t_created, w, out);
 	default:
 		return -EINVAL;
 	}
@@ -407,12 +412,60 @@ int t_connect_call(struct t_end *e, const struct sockaddr_storage *from,
 			   e->cfg.outbound, e->private_data, e->private_data_len, t_done, w);
 }
 
+/* --- shared endpoints ----------------------------------------------------- */
+
+int t_share_call(struct t_end *e, const struct sockaddr_storage *at, ndk_create_completion_fn done,
+		 struct t_await *w, void **out)
+{
+	return ndk_create_shared_endpoint(e->adapter, (const struct sockaddr *)at, t_addr_len(at), done, w,
+					  (struct ndk_shared_endpoint **)out);
+}
+
+struct ndk_shared_endpoint *t_try_share(struct t_end *e, int family, u16 port, int *status)
+{
+	struct t_await *w = t_await(e->t, "create shared endpoint");
+	struct ndk_object_header *h;
+	struct sockaddr_storage at;
+	void *out = t_poison();
+	int rc;
+
+	t_addr(e->side, family, port, &at);
+	rc = t_share_call(e, &at, t_created, w, &out);
+	h = t_create_end(e, KIND_SHARED_ENDPOINT, w, rc, &out, status);
+	return h ? container_of(h, struct ndk_shared_endpoint, header) : NULL;
+}
+
+bool t_share(struct t_end *e, int family, u16 port)
+{
+	int status;
+
+	e->shared = t_try_share(e, family, port, &status);
+	if (!e->shared)
+		t_fail(e->t, "create shared endpoint: %s", t_errname(status));
+	return e->shared;
+}
+
+int t_shared_address(struct ndk_shared_endpoint *shared, struct sockaddr_storage *ss)
+{
+	u32 len = sizeof(*ss);
+
+	return ndk_get_shared_endpoint_local_address(shared, (struct sockaddr *)ss, &len);
+}
+
+int t_shared_connect_call(struct t_end *e, const struct sockaddr_storage *to, struct t_await *w)
+{
+	return ndk_connect_with_shared_endpoint(e->connector, e->qp, e->shared, (const struct sockaddr *)to,
+						t_addr_len(to), e->cfg.inbound, e->cfg.outbound, e->private_data,
+						e->private_data_len, t_done, w);
+}
+
 /* Makes a connector if the end has none yet. */
 struct t_await *t_connect_start(struct t_end *e, const struct sockaddr_storage *to)
 {
 	struct t_await *w = t_await(e->t, "connect");
 	struct sockaddr_storage from;
 	struct ndk_object_header *h;
+	int rc;
 
 	if (!e->connector) {
 		h = t_create(e, KIND_CONNECTOR);
@@ -422,7 +475,8 @@ struct t_await *t_connect_start(struct t_end *e, const struct sockaddr_storage *
 	}
 	t_addr(e->side, to->ss_family, 0, &from);
 	t_trace("connect to port %u", t_port(to));
-	return t_pended(w, t_connect_call(e, &from, to, w)) ? w : NULL;
+	rc = e->shared ? t_shared_connect_call(e, to, w) : t_connect_call(e, &from, to, w);
+	return t_pended(w, rc) ? w : NULL;
 }
 
 int t_connect(struct t_end *e, const struct sockaddr_storage *to)

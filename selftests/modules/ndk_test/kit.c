@@ -306,6 +306,9 @@ static int close_call(struct ndk_object_header *h, void *context)
 		return ndk_close_connector(container_of(h, struct ndk_connector, header), t_closed, context);
 	case NDK_OBJECT_LISTENER:
 		return ndk_close_listener(container_of(h, struct ndk_listener, header), t_closed, context);
+	case NDK_OBJECT_SHARED_ENDPOINT:
+		return ndk_close_shared_endpoint(container_of(h, struct ndk_shared_endpoint, header), t_closed,
+						 context);
 	default:
 		return -EINVAL;
 	}
@@ -320,6 +323,7 @@ static const char *close_name(u32 type)
 	case NDK_OBJECT_MR: return "close MR";
 	case NDK_OBJECT_CONNECTOR: return "close connector";
 	case NDK_OBJECT_LISTENER: return "close listener";
+	case NDK_OBJECT_SHARED_ENDPOINT: return "close shared endpoint";
 	default: return "close";
 	}
 }

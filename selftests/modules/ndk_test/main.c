@@ -46,6 +46,8 @@ static const struct t_group *const groups[] = {
 	&removal_group,
 	&failnth_group,
 	&hostile_group,
+	&shared_endpoint_group,
+	&exhaustion_group,
 };
 
 /* One case at a time; the results are those of the last. */

@@ -85,6 +85,8 @@ extern const struct t_group disconnect_group;
 extern const struct t_group removal_group;
 extern const struct t_group failnth_group;
 extern const struct t_group hostile_group;
+extern const struct t_group shared_endpoint_group;
+extern const struct t_group exhaustion_group;
 
 /*
  * One call that may be answered by a callback, and that callback: exactly once
@@ -266,6 +268,8 @@ struct t_end {
 	struct t_cq *icq;
 	struct ndk_qp *qp;
 	struct ndk_connector *connector;
+	/* Connects go from here, if it is there. */
+	struct ndk_shared_endpoint *shared;
 	const void *private_data;
 	u32 private_data_len;
 	atomic_t gone;
@@ -279,7 +283,9 @@ struct t_pair {
 	struct t_listener *listener;
 };
 
-enum t_kind { KIND_PD, KIND_CQ, KIND_QP, KIND_MR, KIND_FAST_MR, KIND_CONNECTOR, KIND_LISTENER, KINDS };
+enum t_kind {
+	KIND_PD, KIND_CQ, KIND_QP, KIND_MR, KIND_FAST_MR, KIND_CONNECTOR, KIND_LISTENER, KIND_SHARED_ENDPOINT, KINDS
+};
 
 u32 t_kind_type(enum t_kind kind);
 const char *t_kind_name(enum t_kind kind);
@@ -324,6 +330,15 @@ int t_listen(struct t_listener *l, enum t_side side, int family, u16 port);
 struct t_listener *t_listening(struct t_end *e, int family, u16 port);
 struct ndk_connector *t_incoming(struct t_listener *l);
 bool t_nothing_incoming(struct t_listener *l, unsigned int ms);
+
+int t_share_call(struct t_end *e, const struct sockaddr_storage *at, ndk_create_completion_fn done,
+		 struct t_await *w, void **out);
+/* How the creation of a shared endpoint ends; port 0 for any. */
+struct ndk_shared_endpoint *t_try_share(struct t_end *e, int family, u16 port, int *status);
+/* e->shared. */
+bool t_share(struct t_end *e, int family, u16 port);
+int t_shared_address(struct ndk_shared_endpoint *shared, struct sockaddr_storage *ss);
+int t_shared_connect_call(struct t_end *e, const struct sockaddr_storage *to, struct t_await *w);
 
 void t_gone(void *context);
 void t_gone_ex(void *context, u32 reason);
