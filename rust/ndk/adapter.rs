@@ -25,6 +25,7 @@ use crate::{
         status::Status, //
     },
     status::Result,
+    trace,
     verbs::{
         addr::{
             IpAddr,
@@ -262,6 +263,11 @@ impl Port {
         (&self.name, self.ifindex)
     }
 
+    /// Name of the device as it was when the port came.
+    fn name(&self) -> &CStr {
+        CStr::from_bytes_until_nul(&self.name).unwrap_or(c"")
+    }
+
     /// Calls `f` with device name and interface index as they are now. Sleeps.
     pub(crate) fn with_names<R>(
         &self,
@@ -307,14 +313,17 @@ impl Client for Provider {
                 }
                 return Err(error);
             }
+            trace::device_add(port.name(), port.number);
         }
         Ok(ports)
     }
 
     fn remove(ports: Self::Data, ctx: &MaySleep) {
         for port in ports.iter() {
+            trace::device_remove(port.name(), port.number);
             clients::left(port);
             port.registry.revoke_all(ctx);
+            trace::device_removed(port.name(), port.number);
         }
     }
 }

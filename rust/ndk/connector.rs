@@ -77,6 +77,7 @@ use crate::{
         IrqSaveBackend,
         IrqSpinLock, //
     },
+    trace,
     verbs::{
         addr::SocketAddr,
         cm_id::{
@@ -151,6 +152,8 @@ struct Request {
 
 /// What every context may touch.
 struct Inner {
+    /// What traces call the connector.
+    number: u64,
     machine: Machine,
     /// Effects that wait to be done, with the attempt that they belong to.
     todo: Todo<(u32, Effect), MAX_WAITING>,
@@ -200,6 +203,7 @@ struct Inner {
 impl Inner {
     fn new(machine: Machine) -> Self {
         Self {
+            number: 0,
             machine,
             todo: Todo::new(),
             request: None,
@@ -253,7 +257,11 @@ impl Inner {
 
     /// Takes a step.
     fn apply(&mut self, (next, effects): (Machine, List)) {
+        let (from, to) = (self.machine.state(), next.state());
         self.machine = next;
+        if from != to {
+            trace::connector_state(self.number, from.name(), to.name());
+        }
         for effect in effects {
             let queued = self.todo.push((next.epoch(), effect));
             kernel::warn_on!(!queued);
@@ -378,6 +386,7 @@ impl Connector {
             }),
             flags,
         )?;
+        connector.inner.lock().number = connector.head.number();
         adapter.port().registry().add(&connector, flags)?;
         Ok(connector)
     }

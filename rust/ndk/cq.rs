@@ -47,7 +47,10 @@ use crate::{
         },
         status::Status, //
     },
-    status::Result,
+    status::{
+        self,
+        Result, //
+    },
     sync::{
         bh_work,
         cancel_delayed,
@@ -57,6 +60,7 @@ use crate::{
         IrqSpinLock,
         SleepItem, //
     },
+    trace,
     verbs::{
         cq::{
             self,
@@ -187,7 +191,10 @@ impl BhItem<NOTIFY> for Cq {
             Status::Success => Ok(()),
             status => Err(status),
         };
+        let (number, shown) = (this.head.number(), status::of(result));
+        trace::notify_begin(number, shown);
         this.notification.call(ctx, result);
+        trace::notify_end(number, shown);
         // NDKPI: notifications of one CQ never overlap; what came due meanwhile comes now.
         if this.arm.end_callback() {
             kick(&this);
@@ -322,6 +329,12 @@ impl Cq {
 
     /// Arms the CQ for one notification. Any context; serialized by the consumer with polls.
     pub(crate) fn arm(self: ArcBorrow<'_, Self>, kind: ArmType) {
+        let shown = match kind {
+            ArmType::Errors => ffi::ndk_cq_notify_NDK_CQ_NOTIFY_ERRORS,
+            ArmType::Solicited => ffi::ndk_cq_notify_NDK_CQ_NOTIFY_SOLICITED,
+            ArmType::Any => ffi::ndk_cq_notify_NDK_CQ_NOTIFY_ANY,
+        };
+        trace::arm(self.head.number(), shown);
         let kicked = match self.arm.arm(kind) {
             ArmAction::ArmLower(lower) => {
                 self.arm_lower(lower) || {
@@ -358,6 +371,12 @@ impl Cq {
             self.poller.watch();
             queues::sleep().enqueue_delayed::<_, WATCH>(self.into(), msecs_to_jiffies(WATCH_MS));
         }
+    }
+
+    /// What traces and debugfs call it.
+    #[inline]
+    pub(crate) fn number(&self) -> u64 {
+        self.head.number()
     }
 
     /// For polls by the consumer.

@@ -24,11 +24,15 @@ use crate::{
         },
         status::Status, //
     },
-    status::Result,
+    status::{
+        self,
+        Result, //
+    },
     sync::{
         new_irq_spinlock,
         IrqSpinLock, //
     },
+    trace,
     verbs::{
         addr::{
             IpAddr,
@@ -242,6 +246,12 @@ impl Endpoint {
     ///
     /// `InvalidAddress` for an address that is not the port's, `SharingViolation`, `TooManyAddresses`, `DeviceRemoved`.
     pub(crate) fn bind(&mut self, id: &CmId, port: &Port, ctx: &MaySleep) -> Result {
+        let bound = self.try_bind(id, port, ctx);
+        trace::endpoint_bind(&self.local.to_storage(), status::of(bound));
+        bound
+    }
+
+    fn try_bind(&mut self, id: &CmId, port: &Port, ctx: &MaySleep) -> Result {
         id.set_afonly(ctx, true)?;
         // NDKPI: an address that is not local to the adapter is invalid. rdma_cm would find another device for it.
         if !port.owns_address(&self.local, ctx)? {

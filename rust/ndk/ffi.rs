@@ -3,13 +3,14 @@
 //! The C side: bindings to the RDMA core and to `include/ndk/ndk.h`, and the helpers of
 //! `ffi/helpers.c`.
 //!
-//! Raw items only, but for two wrappers of the kernel's own primitives: [`ctx`] and [`sync`], which
-//! the crate's root has as well. Structures that the `kernel` crate knows (`net_device`,
+//! Raw items only, but for three wrappers of the kernel's own primitives: [`ctx`], [`sync`] and
+//! [`trace`], which the crate's root has as well. Structures that the `kernel` crate knows (`net_device`,
 //! `scatterlist`, `work_struct`, …) are its own: the generated file names only what
 //! `kernel::bindings` lacks.
 
 pub(crate) mod ctx;
 pub(crate) mod sync;
+pub(crate) mod trace;
 
 #[allow(
     clippy::all,

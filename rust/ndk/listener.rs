@@ -56,6 +56,7 @@ use crate::{
         new_irq_spinlock,
         IrqSpinLock, //
     },
+    trace,
     verbs::{
         addr::SocketAddr,
         cm_id::{
@@ -82,6 +83,8 @@ use kernel::{
 const BACKLOG: u32 = 256;
 
 struct Inner {
+    /// What traces call the listener.
+    number: u64,
     machine: Machine,
     endpoint: Option<Endpoint>,
     local: Option<SocketAddr>,
@@ -89,7 +92,11 @@ struct Inner {
 
 impl Inner {
     fn apply(&mut self, (next, effects): (Machine, List)) -> List {
+        let (from, to) = (self.machine.state(), next.state());
         self.machine = next;
+        if from != to {
+            trace::listener_state(self.number, from.name(), to.name());
+        }
         effects
     }
 }
@@ -153,6 +160,7 @@ pub(crate) fn create(adapter: &Arc<Adapter>, event: ConnectEvent) -> Result<Arc<
             head <- Head::new(adapter.version()),
             lower <- new_mutex!(None),
             inner <- new_irq_spinlock!(Inner {
+                number: 0,
                 machine: Machine::new(BACKLOG),
                 endpoint: None,
                 local: None,
@@ -162,6 +170,7 @@ pub(crate) fn create(adapter: &Arc<Adapter>, event: ConnectEvent) -> Result<Arc<
         }),
         GFP_ATOMIC,
     )?;
+    listener.inner.lock().number = listener.head.number();
     adapter.port().registry().add(&listener, GFP_ATOMIC)?;
     Ok(listener)
 }

@@ -36,11 +36,15 @@ use crate::{
             State, //
         },
     },
-    status::Result,
+    status::{
+        self,
+        Result, //
+    },
     sync::{
         new_irq_spinlock,
         IrqSpinLock, //
     },
+    trace,
     verbs::{
         handle::Handle,
         mr::{
@@ -169,6 +173,14 @@ pub(crate) fn register(
     let end = |success| Event::RegisterDone { success };
     request(mr, Event::Register, end, completion, move |mr, ctx| {
         let filled = Mr::fill(mr, &buffer, va, access, ctx);
+        trace::mr_register(
+            mr.head.number(),
+            mr.local_token(),
+            va,
+            buffer.length(),
+            flags,
+            status::of(filled),
+        );
         if filled.is_err() {
             mr.discard(ctx);
         }
@@ -186,9 +198,11 @@ pub(crate) fn deregister(mr: &Arc<Mr>, completion: RequestCompletion) -> Result 
     let end = |success| Event::DeregisterDone { success };
     request(mr, begin, end, completion, move |mr, ctx| {
         // Deregistering the MR itself ends the rights in any case; the request before it is the orderly way.
+        let mut ended = Ok(());
         if let Ok(lower) = mr.lower.get(ctx) {
-            let _ = mr.pd.invalidate(&lower, ctx);
+            ended = mr.pd.invalidate(&lower, ctx);
         }
+        trace::mr_deregister(mr.head.number(), mr.local_token(), status::of(ended));
         mr.discard(ctx);
         Ok(())
     })
@@ -371,6 +385,14 @@ impl Mr {
         let posted = self
             .map(&mut claim, region)
             .and_then(|()| post(lower, verbs_access(rights, self.port())));
+        trace::mr_fast_register(
+            self.head.number(),
+            lower.rkey(),
+            region.va,
+            region.length,
+            flags,
+            status::of(posted),
+        );
         match posted {
             Ok(()) => self
                 .invalidations
@@ -415,6 +437,7 @@ impl Mr {
         };
         self.state.apply(Event::Invalidate)?;
         let posted = post(lower.rkey());
+        trace::mr_invalidate(self.head.number(), lower.rkey(), status::of(posted));
         if posted.is_err() {
             self.settle(Event::InvalidateFailed);
         }

@@ -33,7 +33,8 @@ mod verbs;
 
 use self::ffi::{
     ctx,
-    sync, //
+    sync,
+    trace, //
 };
 
 module! {

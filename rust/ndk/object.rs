@@ -54,13 +54,18 @@ use crate::{
         BhItem,
         IrqSpinLock,
         SleepItem, //
-    }, //
+    },
+    trace, //
 };
 use core::ops::Deref;
 use kernel::{
     alloc::flags::GFP_ATOMIC,
     prelude::*,
     sync::{
+        atomic::{
+            Atomic,
+            Relaxed, //
+        },
         Arc,
         SetOnce, //
     },
@@ -133,12 +138,17 @@ macro_rules! object {
 }
 pub(crate) use object;
 
+/// The number of the next object.
+static NEXT_NUMBER: Atomic<u64> = Atomic::new(1);
+
 /// What every object starts with: what consumers see of it, and the engine's part.
 #[pin_data]
 #[repr(C)]
 pub(crate) struct Head<T: Object> {
     /// Read by consumers, through the handle.
     _shell: Shell<T::Shell>,
+    /// What traces and debugfs call it; no other object of this module had it before.
+    number: u64,
     life: Life,
     /// What answers the close, from the close on.
     completion: SetOnce<CloseCompletion>,
@@ -155,11 +165,18 @@ impl<T: Object> Head<T> {
     pub(crate) fn new(version: ffi::ndk_version) -> impl PinInit<Self> {
         pin_init!(Self {
             _shell: Shell::new(version),
+            number: NEXT_NUMBER.fetch_add(1, Relaxed),
             life: Life::new(),
             completion: SetOnce::new(),
             teardown_work <- new_work!("ndk::Head::teardown_work"),
             closed_work <- new_work!("ndk::Head::closed_work"),
         })
+    }
+
+    /// What traces and debugfs call the object.
+    #[inline]
+    pub(crate) fn number(&self) -> u64 {
+        self.number
     }
 
     /// Whether nothing holds the object any more: its teardown runs, or is about to.
@@ -250,6 +267,7 @@ pub(crate) fn close<T: Object>(this: Arc<T>, completion: Option<CloseCompletion>
     if this.head().life.begin_close().is_err() {
         return;
     }
+    trace::object_close(this.head().number, T::Shell::KIND);
     if let Some(completion) = completion {
         // The first close, so it is empty.
         this.head().completion.populate(completion);
@@ -273,6 +291,7 @@ pub(crate) fn tear_down<T: Object>(this: Arc<T>, ctx: &MaySleep) {
 
 /// Work item of softirq context: the object's last callback.
 pub(crate) fn complete_close<T: Object>(this: Arc<T>, ctx: &Softirq) {
+    trace::object_closed(this.head().number, T::Shell::KIND);
     if let Some(completion) = this.head().completion.as_ref() {
         completion.call(ctx);
     }
@@ -282,6 +301,7 @@ pub(crate) fn complete_close<T: Object>(this: Arc<T>, ctx: &Softirq) {
 
 /// Gives the consumer its handle: a pointer that owns one count of the memory.
 pub(crate) fn into_handle<T: Object>(object: Arc<T>) -> *mut T::Shell {
+    trace::object_create(object.head().number, T::Shell::KIND);
     // The shell is what the object begins with.
     Arc::into_raw(object).cast_mut().cast()
 }

@@ -20,6 +20,7 @@ use crate::{
         status::Status, //
     },
     status,
+    trace,
     verbs::{
         poll::Sink,
         work::Completed, //
@@ -92,6 +93,8 @@ impl Record for ffi::ndk_result_ex {
 ///
 /// `next` is writable for `room - taken` elements.
 struct Results<R> {
+    /// What traces call the CQ.
+    cq: u64,
     next: *mut R,
     room: u32,
     taken: u32,
@@ -108,6 +111,14 @@ impl<R: Record> Sink for Results<R> {
         if self.taken == self.room {
             return;
         }
+        trace::completion(
+            self.cq,
+            status::of(completed.result),
+            completed.operation,
+            completed.bytes,
+            completed.qp_context,
+            completed.request_context,
+        );
         // SAFETY: By the type invariant there is room for one more.
         unsafe {
             self.next.write(R::new(completed));
@@ -124,14 +135,17 @@ impl<R: Record> Sink for Results<R> {
 /// As the module documentation says.
 #[inline]
 unsafe fn get_results<R: Record>(cq: *mut ndk_cq, results: *mut R, count: u32) -> u32 {
+    // SAFETY: By the requirements of this function.
+    let cq = unsafe { open::<Cq>(cq) };
     // INVARIANT: The consumer gives an array of that size.
     let mut results = Results {
+        cq: cq.number(),
         next: results,
         room: count,
         taken: 0,
     };
-    // SAFETY: By the requirements of this function. The consumer serializes polls of one CQ.
-    unsafe { open::<Cq>(cq).poller().poll(&mut results) };
+    // SAFETY: The consumer serializes polls of one CQ.
+    unsafe { cq.poller().poll(&mut results) };
     results.taken
 }
 

@@ -8,6 +8,7 @@
 #include <rdma/rdma_cm.h>
 
 #include "helpers.h"
+#include "ndk_trace.h"
 #include "ndk_api.h"
 
 /*

@@ -119,6 +119,7 @@ impl Qp {
             request = request.solicited();
         }
         self.send.publish(&reservation);
+        lower.trace_post(operation, flags, context, reservation.signalled);
         // NDKPI: a deferred request may be started at once.
         if let Err(error) = lower.post_send(request) {
             self.send.retract(&reservation);
@@ -285,9 +286,11 @@ impl Qp {
         }
         self.check_size(sgl, self.max_receive_sge)?;
         let reservation = self.receive.reserve(false)?;
-        let tag = Tag::new(ffi::ndk_operation_type_NDK_OPERATION_RECEIVE, false);
+        let operation = ffi::ndk_operation_type_NDK_OPERATION_RECEIVE;
+        let tag = Tag::new(operation, false);
         let (wr_id, _) = self.receive.fill(&reservation, tag, context);
         self.receive.publish(&reservation);
+        lower.trace_post(operation, 0, context, true);
         if let Err(error) = lower.post_recv(RecvWr::new(wr_id, sgl)) {
             self.receive.retract(&reservation);
             return Err(refused(error));

@@ -8,7 +8,7 @@ use crate::{
         MaySleep,
         Process, //
     },
-    ffi,
+    ffi, trace,
     verbs::{
         cq::Cq,
         device::{
@@ -380,12 +380,43 @@ impl Qp {
         self.modify(ctx, &rts)
     }
 
+    /// Has traces see a request that is about to be posted.
+    #[inline]
+    pub(crate) fn trace_post(
+        &self,
+        operation: u32,
+        flags: u32,
+        context: *mut c_void,
+        signalled: bool,
+    ) {
+        // SAFETY: Valid by the type invariant; its device stays as long.
+        unsafe {
+            trace::event!(
+                ndk_post,
+                self.raw.as_ptr(),
+                operation,
+                flags,
+                context.addr() as u64,
+                signalled,
+            )
+        };
+    }
+
+    /// Has traces see that `requests` were handed to the device in one call, and what it said.
+    #[inline]
+    fn trace_doorbell(&self, receive: bool, requests: u32, ret: c_int) {
+        // SAFETY: As above.
+        unsafe { trace::event!(ndk_doorbell, self.raw.as_ptr(), receive, requests, ret) };
+    }
+
     /// Posts a send. Any context. `ENOMEM` for a full queue, `EINVAL` for a bad request or state.
     #[inline]
     pub(crate) fn post_send(&self, wr: SendWr<'_>) -> Result {
         let mut bad = ptr::null();
         // SAFETY: Valid by the type invariant; the request ends its chain, and lives during the call.
-        posted(unsafe { ffi::ndk_helper_ib_post_send(self.raw.as_ptr(), wr.as_raw(), &mut bad) })
+        let ret = unsafe { ffi::ndk_helper_ib_post_send(self.raw.as_ptr(), wr.as_raw(), &mut bad) };
+        self.trace_doorbell(false, 1, ret);
+        posted(ret)
     }
 
     /// Posts a receive. As [`Self::post_send`].
@@ -393,7 +424,9 @@ impl Qp {
     pub(crate) fn post_recv(&self, wr: RecvWr<'_>) -> Result {
         let mut bad = ptr::null();
         // SAFETY: As above.
-        posted(unsafe { ffi::ndk_helper_ib_post_recv(self.raw.as_ptr(), wr.as_raw(), &mut bad) })
+        let ret = unsafe { ffi::ndk_helper_ib_post_recv(self.raw.as_ptr(), wr.as_raw(), &mut bad) };
+        self.trace_doorbell(true, 1, ret);
+        posted(ret)
     }
 }
 

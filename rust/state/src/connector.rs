@@ -54,6 +54,7 @@
 
 use super::effects::Effects;
 use super::status::Status;
+use core::ffi::CStr;
 
 mod table;
 
@@ -99,6 +100,30 @@ pub enum State {
     Closing,
     /// Close has done its part.
     Closed,
+}
+
+impl State {
+    /// The name that traces and debugfs give it.
+    pub const fn name(self) -> &'static CStr {
+        match self {
+            State::Idle => c"idle",
+            State::Connecting(Stage::Address) => c"connecting:address",
+            State::Connecting(Stage::Route) => c"connecting:route",
+            State::Connecting(Stage::Reply) => c"connecting:reply",
+            State::Accepted => c"accepted",
+            State::Completing => c"completing",
+            State::Connected => c"connected",
+            State::PeerGone => c"peer_gone",
+            State::Disconnecting => c"disconnecting",
+            State::Disconnected => c"disconnected",
+            State::Incoming => c"incoming",
+            State::Accepting => c"accepting",
+            State::Rejected => c"rejected",
+            State::Failed(_) => c"failed",
+            State::Closing => c"closing",
+            State::Closed => c"closed",
+        }
+    }
 }
 
 /// What the consumer calls.

@@ -23,6 +23,7 @@
 
 use super::effects::Effects;
 use super::status::Status;
+use core::ffi::CStr;
 
 /// State of a listener.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -37,6 +38,19 @@ pub enum State {
     Closing,
     /// Everything is given back.
     Closed,
+}
+
+impl State {
+    /// The name that traces and debugfs give it.
+    pub const fn name(self) -> &'static CStr {
+        match self {
+            State::Created => c"created",
+            State::Starting => c"starting",
+            State::Listening => c"listening",
+            State::Closing => c"closing",
+            State::Closed => c"closed",
+        }
+    }
 }
 
 /// What the consumer calls.
