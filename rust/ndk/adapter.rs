@@ -90,6 +90,7 @@ pub(crate) struct Port {
     protocol: Protocol,
     info: ffi::ndk_adapter_info,
     max_fast_reg_pages: u32,
+    read_invalidates: bool,
     /// Name of the device, terminated, and index of the interface as they were when the port came: what clients are told.
     name: [u8; DEVICE_NAME],
     ifindex: i32,
@@ -111,13 +112,11 @@ impl Port {
         let attrs = device.attrs();
         let pages = attrs.max_fast_reg_page_list_len;
         let iwarp = protocol == Protocol::Iwarp;
-        let depth = attrs.max_qp_wr.saturating_sub(1);
-        let mut flags = ffi::NDK_ADAPTER_FLAG_LOOPBACK_CONNECTIONS;
+        let read_invalidates = port.has_read_inv();
+        let mut flags = ffi::NDK_ADAPTER_FLAG_LOOPBACK_CONNECTIONS
+            | ffi::NDK_ADAPTER_FLAG_RDMA_READ_LOCAL_INVALIDATE;
         if !iwarp {
             flags |= ffi::NDK_ADAPTER_FLAG_RDMA_READ_SINK_NOT_REQUIRED;
-        }
-        if port.has_read_inv() {
-            flags |= ffi::NDK_ADAPTER_FLAG_RDMA_READ_LOCAL_INVALIDATE;
         }
         let read_limit = |value: u32| value.min(u32::from(u8::MAX));
         let info = ffi::ndk_adapter_info {
@@ -134,8 +133,11 @@ impl Port {
             max_inline_data_size: MAX_INLINE,
             max_inbound_read_limit: read_limit(attrs.max_qp_rd_atom),
             max_outbound_read_limit: read_limit(attrs.max_qp_init_rd_atom),
-            max_receive_queue_depth: depth,
-            max_initiator_queue_depth: depth,
+            max_receive_queue_depth: attrs.max_qp_wr.saturating_sub(1),
+            max_initiator_queue_depth: limits::max_initiator_depth(
+                attrs.max_qp_wr,
+                read_invalidates,
+            ),
             max_srq_depth: 0,
             max_cq_depth: attrs.max_cqe.saturating_sub(CQ_RESERVE),
             large_request_threshold: LARGE_REQUEST,
@@ -164,6 +166,7 @@ impl Port {
                 protocol,
                 info,
                 max_fast_reg_pages: pages,
+                read_invalidates,
                 name,
                 ifindex: port.netdev(ctx).map_or(0, |netdev| netdev.ifindex()),
                 registry: Arc::pin_init(Registry::new(), GFP_KERNEL)?,
@@ -201,6 +204,11 @@ impl Port {
     /// Pages of one fast registration, at most.
     pub(crate) fn max_fast_reg_pages(&self) -> u32 {
         self.max_fast_reg_pages
+    }
+
+    /// Whether a read with local invalidation is one work request.
+    pub(crate) fn read_invalidates(&self) -> bool {
+        self.read_invalidates
     }
 
     /// What lives on the port.

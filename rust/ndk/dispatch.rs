@@ -110,6 +110,19 @@ unsafe fn open<'a, T: Object>(handle: *mut T::Shell) -> ArcBorrow<'a, T> {
     unsafe { ArcBorrow::from_raw(handle.cast::<T>()) }
 }
 
+/// As [`open`], of a handle that a call cannot do without.
+///
+/// # Safety
+///
+/// As for [`open`], where `handle` is not null.
+unsafe fn given<'a, T: Object>(handle: *mut T::Shell) -> Result<ArcBorrow<'a, T>> {
+    if handle.is_null() {
+        return Err(Status::InvalidParameter);
+    }
+    // SAFETY: By this function's requirements.
+    Ok(unsafe { open::<T>(handle) })
+}
+
 /// As [`open`], with a count of its own.
 ///
 /// # Safety

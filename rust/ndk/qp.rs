@@ -24,12 +24,19 @@ use crate::{
         Rank, //
     },
     state::{
-        limits::check_limit,
+        limits::{
+            self,
+            check_limit, //
+        },
         status::Status, //
     },
     status::Result,
     sync::sleep_work,
     verbs::{
+        chain::{
+            self,
+            Chain, //
+        },
         fault::{
             FaultLine,
             FaultSink, //
@@ -149,6 +156,10 @@ pub(crate) struct Qp {
     lower: Handle<qp::Qp>,
     send: Arc<WorkQueue>,
     receive: Arc<WorkQueue>,
+    /// Requests of `send` that wait for their doorbell.
+    chain: Arc<Chain>,
+    /// Requests of `send` that the device never took.
+    orphans: Atomic<u32>,
     line: Arc<FaultLine>,
     inline: Inline,
     gate: Atomic<u32>,
@@ -157,6 +168,7 @@ pub(crate) struct Qp {
     max_receive_sge: usize,
     max_transfer: u64,
     inline_size: u64,
+    /// Whether one work request reads and invalidates.
     read_invalidates: bool,
     /// Held by the one who brings the end about: posting the sentinel takes the place of the consumer.
     #[pin]
@@ -269,8 +281,7 @@ impl Qp {
             GFP_KERNEL,
         )?;
         let caps = QpCaps {
-            // One more for the sentinel.
-            max_send_wr: config.initiator_depth.saturating_add(1),
+            max_send_wr: limits::send_wrs(config.initiator_depth, port.read_invalidates()),
             max_recv_wr: config.receive_depth,
             max_send_sge: config.max_initiator_sge.max(1),
             max_recv_sge: config.max_receive_sge.max(1),
@@ -305,6 +316,14 @@ impl Qp {
         } else {
             Inline::slots(lower.pd(), send.slots(), config.inline_size, ctx)?
         };
+        let chain = Chain::new(chain::Sizes {
+            room: config.initiator_depth,
+            max_sge: caps.max_send_sge,
+            max_inline: match inline {
+                Inline::Device { .. } => config.inline_size,
+                Inline::Slots { .. } => 0,
+            },
+        })?;
         let device = port.enter()?;
         // NDKPI: receives may be posted before the connection.
         lower.to_init(ctx, &device.port(port.number())?, Access::NONE)?;
@@ -317,6 +336,8 @@ impl Qp {
                 lower: Handle::new(),
                 send,
                 receive,
+                chain,
+                orphans: Atomic::new(0),
                 line,
                 inline,
                 gate: Atomic::new(Gate::Receives as u32),
@@ -325,9 +346,7 @@ impl Qp {
                 max_receive_sge: config.max_receive_sge as usize,
                 max_transfer: u64::from(limits.max_transfer_length),
                 inline_size: u64::from(config.inline_size),
-                read_invalidates: limits.adapter_flags
-                    & ffi::NDK_ADAPTER_FLAG_RDMA_READ_LOCAL_INVALIDATE
-                    != 0,
+                read_invalidates: port.read_invalidates(),
                 end <- new_mutex!(End {
                     failed: false,
                     sentinel: false,

@@ -14,6 +14,7 @@
 //!   that names memory which is not its own can have it overwritten.
 
 pub(crate) mod addr;
+pub(crate) mod chain;
 pub(crate) mod cm_id;
 pub(crate) mod cq;
 pub(crate) mod device;

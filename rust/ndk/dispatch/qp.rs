@@ -4,6 +4,7 @@
 
 use super::{
     close,
+    given,
     open,
     query_extension,
     shared,
@@ -40,6 +41,7 @@ use core::ffi::{
     c_int,
     c_void, //
 };
+use kernel::sync::ArcBorrow;
 
 /// The pieces of a send or write.
 ///
@@ -52,6 +54,21 @@ unsafe fn pieces_of<'a>(sgl: *const ffi::ndk_sge, nr_sge: u32, flags: u32) -> Re
     let inline = flags & flags::INLINE != 0;
     // SAFETY: By this function's requirements.
     unsafe { slice_of(sgl, nr_sge).map(|sgl| Pieces::new(sgl, inline)) }
+}
+
+/// What an invalidation names.
+///
+/// # Safety
+///
+/// `object` is null or a handle that stays open during `'a`.
+unsafe fn memory_of<'a>(object: *mut ndk_object_header) -> Result<ArcBorrow<'a, Mr>> {
+    // SAFETY: By this function's requirements.
+    let kind = unsafe { object.as_ref() }.map(|header| header.type_);
+    match kind {
+        // SAFETY: It is an MR, by its header, and open by this function's requirements.
+        Some(ffi::ndk_object_type_NDK_OBJECT_MR) => Ok(unsafe { open::<Mr>(object.cast()) }),
+        _ => Err(Status::InvalidParameter),
+    }
 }
 
 unsafe extern "C" fn flush(qp: *mut ndk_qp) {
@@ -68,7 +85,7 @@ unsafe extern "C" fn send(
 ) -> c_int {
     // SAFETY: The consumer's, as the module documentation says.
     let (qp, pieces) = unsafe { (open::<Qp>(qp), pieces_of(sgl, nr_sge, flags)) };
-    status::of(pieces.and_then(|pieces| qp.send(context, pieces, flags, None)))
+    status::of(qp.initiate(|qp| qp.send(context, pieces?, flags, None)))
 }
 
 unsafe extern "C" fn receive(
@@ -105,23 +122,16 @@ unsafe extern "C" fn fast_register(
     va: u64,
     flags: u32,
 ) -> c_int {
-    if mr.is_null() {
-        return status::to_errno(Status::InvalidParameter);
-    }
     // SAFETY: The consumer's, as the module documentation says.
-    let (qp, mr, pages) = unsafe { (open::<Qp>(qp), open::<Mr>(mr), slice_of(pages, page_count)) };
-    status::of(pages.and_then(|pages| {
-        qp.fast_register(
-            context,
-            &mr,
-            mr::Region {
-                pages,
-                fbo,
-                length,
-                va,
-            },
-            flags,
-        )
+    let (qp, mr, pages) = unsafe { (open::<Qp>(qp), given::<Mr>(mr), slice_of(pages, page_count)) };
+    status::of(qp.initiate(|qp| {
+        let region = mr::Region {
+            pages: pages?,
+            fbo,
+            length,
+            va,
+        };
+        qp.fast_register(context, &*mr?, region, flags)
     }))
 }
 
@@ -131,16 +141,9 @@ unsafe extern "C" fn invalidate(
     mr_or_mw: *mut ndk_object_header,
     flags: u32,
 ) -> c_int {
-    if mr_or_mw.is_null() {
-        return status::to_errno(Status::InvalidParameter);
-    }
     // SAFETY: The consumer's, as the module documentation says.
-    if unsafe { (*mr_or_mw).type_ } != ffi::ndk_object_type_NDK_OBJECT_MR {
-        return status::to_errno(Status::InvalidParameter);
-    }
-    // SAFETY: As above; it is an MR, by its header.
-    let (qp, mr) = unsafe { (open::<Qp>(qp), open::<Mr>(mr_or_mw.cast())) };
-    status::of(qp.invalidate(context, &mr, flags))
+    let (qp, memory) = unsafe { (open::<Qp>(qp), memory_of(mr_or_mw)) };
+    status::of(qp.initiate(|qp| qp.invalidate(context, &*memory?, flags)))
 }
 
 unsafe extern "C" fn read(
@@ -158,7 +161,7 @@ unsafe extern "C" fn read(
         address: remote_address,
         token: remote_token,
     };
-    status::of(sgl.and_then(|sgl| qp.read(context, sgl, remote, flags)))
+    status::of(qp.initiate(|qp| qp.read(context, sgl?, remote, flags)))
 }
 
 unsafe extern "C" fn write(
@@ -176,7 +179,7 @@ unsafe extern "C" fn write(
         address: remote_address,
         token: remote_token,
     };
-    status::of(pieces.and_then(|pieces| qp.write(context, pieces, remote, flags)))
+    status::of(qp.initiate(|qp| qp.write(context, pieces?, remote, flags)))
 }
 
 unsafe extern "C" fn send_and_invalidate(
@@ -189,7 +192,7 @@ unsafe extern "C" fn send_and_invalidate(
 ) -> c_int {
     // SAFETY: The consumer's, as the module documentation says.
     let (qp, pieces) = unsafe { (open::<Qp>(qp), pieces_of(sgl, nr_sge, flags)) };
-    status::of(pieces.and_then(|pieces| qp.send(context, pieces, flags, Some(remote_token))))
+    status::of(qp.initiate(|qp| qp.send(context, pieces?, flags, Some(remote_token))))
 }
 
 /// Functions of a QP.

@@ -30,6 +30,7 @@ use kernel::{
         Completion, //
     },
     time::Jiffies,
+    types::NotThreadSafe,
     workqueue::{
         HasDelayedWork,
         HasWork,
@@ -305,14 +306,15 @@ impl BhQueue {
 }
 
 /// Softirqs are off on this CPU until it is dropped; what is due by then runs at once.
-struct BhOff;
+pub(crate) struct BhOff(NotThreadSafe);
 
 impl BhOff {
-    fn new(ctx: &Process) -> Self {
+    /// Turns them off.
+    pub(crate) fn new(ctx: &Process) -> Self {
         ctx.check();
-        // SAFETY: Undone by the drop, in this thread: the value does not leave `enqueue_now`.
+        // SAFETY: Undone by the drop, in this thread, which the value does not leave.
         unsafe { ffi::ndk_helper_local_bh_disable() };
-        Self
+        Self(NotThreadSafe)
     }
 }
 

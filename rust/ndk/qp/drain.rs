@@ -31,7 +31,10 @@ use crate::{
 };
 use kernel::{
     prelude::*,
-    sync::Arc,
+    sync::{
+        atomic::Relaxed,
+        Arc, //
+    },
     time::{
         delay::fsleep,
         Delta,
@@ -53,6 +56,17 @@ impl Qp {
     /// Whether every request has its completion in the hands of the consumer or in the stash.
     fn is_drained(&self) -> bool {
         self.send.in_flight() == 0 && self.receive.in_flight() == 0
+    }
+
+    /// Whether the device has completed every request that it took.
+    fn is_device_done(&self) -> bool {
+        self.send.in_flight() <= self.orphans.load(Relaxed) && self.receive.in_flight() == 0
+    }
+
+    /// Hands what waits for its doorbell to the device, by whose state it is flushed.
+    fn push(&self, ctx: &MaySleep) {
+        let orphans = self.chain.push(ctx);
+        self.orphans.add(orphans, Relaxed);
     }
 
     /// Brings the device's QP to its error state, where everything that is posted completes as flushed. Sleeps; may be called
@@ -85,18 +99,25 @@ impl Qp {
             end.sentinel = true;
             // After this the queue is ours.
             wait(ctx);
-            post_sentinel(&self.send, |id| {
-                lower.post_send(SendWr::send(id, &[]).signaled())
-            });
+            self.push(ctx);
+            // A completion behind orphans would pass for theirs.
+            if self.orphans.load(Relaxed) == 0 {
+                post_sentinel(&self.send, |id| {
+                    lower.post_send(SendWr::send(id, &[]).signaled())
+                });
+            }
         }
         let begin = Instant::<Monotonic>::now();
-        while !end.given_up && !self.is_drained() {
+        while !end.given_up && !self.is_device_done() {
             let waited = begin.elapsed();
             end.given_up = waited > DEVICE_DRAINS;
             if waited > CONSUMER_DRAINS {
                 self.collect(ctx);
             }
             fsleep(PAUSE);
+        }
+        if self.send.in_flight() != 0 && self.is_device_done() {
+            self.initiator_cq.object().abandon(&self.send, ctx);
         }
     }
 
@@ -107,7 +128,10 @@ impl Qp {
     /// Drains and destroys the device's QP under a consumer that may be posting.
     pub(super) fn destroy_in_use(&self, ctx: &MaySleep) {
         self.quiesce(ctx);
-        drop(self.lower.take(ctx));
+        let lower = self.lower.take(ctx);
+        // A post that was on its way may have left something, which holds the device's QP.
+        self.push(ctx);
+        drop(lower);
         self.bury(ctx);
     }
 
@@ -149,7 +173,7 @@ fn post_sentinel(queue: &WorkQueue, post: impl FnOnce(u64) -> Result) {
     }
 }
 
-/// Cancels everything that is outstanding on a QP. Any context.
+/// Cancels everything that is outstanding on a QP, also what waits for its doorbell. Any context.
 pub(crate) fn flush(qp: &Arc<Qp>) {
     qp.line.flush_is_ours();
     queues::sleep().enqueue::<Qp, FLUSH>(qp.clone());
@@ -158,5 +182,9 @@ pub(crate) fn flush(qp: &Arc<Qp>) {
 impl SleepItem<FLUSH> for Qp {
     fn run(this: Arc<Self>, ctx: &MaySleep) {
         this.fail(ctx);
+        this.push(ctx);
+        if this.orphans.load(Relaxed) != 0 {
+            this.quiesce(ctx);
+        }
     }
 }

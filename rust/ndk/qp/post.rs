@@ -3,9 +3,11 @@
 //! Posting.
 //!
 //! The consumer serializes posts to one queue, so a post takes no lock: it looks at the device's QP under RCU, takes a place
-//! in the [`WorkQueue`], and hands the request on. A post that fails gives the place back and leaves no trace.
+//! in the [`WorkQueue`], and hands the request on. A post that fails gives the place back and leaves no trace. A request that
+//! is deferred stays in the [`Chain`] until a later one, or the failure of a later one, rings the doorbell for both.
 //!
 //! [`WorkQueue`]: crate::verbs::work::WorkQueue
+//! [`Chain`]: crate::verbs::chain::Chain
 
 use super::{
     Gate,
@@ -22,6 +24,10 @@ use crate::{
     },
     queues,
     state::{
+        chain::{
+            self,
+            Step, //
+        },
         flags::{
             self,
             Op, //
@@ -41,6 +47,7 @@ use crate::{
             Tag, //
         },
         wr::{
+            Parts,
             RecvWr,
             SendWr,
             Sge, //
@@ -51,6 +58,11 @@ use core::ffi::c_void;
 use kernel::{
     prelude::*,
     sync::{
+        atomic::{
+            Full,
+            Relaxed, //
+        },
+        barrier::smp_mb,
         rcu,
         Arc,
         ArcBorrow, //
@@ -58,10 +70,25 @@ use kernel::{
 };
 
 impl Qp {
+    /// Makes a post to the initiator queue. Where it fails, what was deferred before it goes to the device all the same. Any
+    /// context.
+    #[inline]
+    pub(crate) fn initiate(
+        self: ArcBorrow<'_, Self>,
+        post: impl FnOnce(ArcBorrow<'_, Self>) -> Result,
+    ) -> Result {
+        let result = post(self);
+        if result.is_err() {
+            // NDKPI: whatever the failure, the provider rings the doorbell for the deferred requests that it accepted.
+            self.ring_for_waiting();
+        }
+        result
+    }
+
     /// Whether the device is there and initiator requests are let in.
     #[inline]
-    fn ready<'a>(&'a self, guard: &'a rcu::Guard) -> Result<&'a qp::Qp> {
-        let lower = self.lower.access(guard)?;
+    fn ready<'a>(&'a self, guard: &'a rcu::Guard) -> Result<ArcBorrow<'a, qp::Qp>> {
+        let lower = self.lower.borrow(guard)?;
         // NDKPI: initiator requests need a connection.
         if self.gate() == Gate::All as u32 {
             Ok(lower)
@@ -88,11 +115,11 @@ impl Qp {
     #[inline]
     fn post<'a>(
         self: ArcBorrow<'_, Self>,
-        lower: &qp::Qp,
+        lower: ArcBorrow<'_, qp::Qp>,
         context: *mut c_void,
         operation: u32,
         flags: u32,
-        build: impl FnOnce(u64, Place) -> Result<SendWr<'a>>,
+        build: impl FnOnce(u64, Place) -> Result<Parts<'a>>,
     ) -> Result {
         let silent = flags & flags::SILENT_SUCCESS != 0;
         let reservation = match self.send.reserve(silent) {
@@ -120,8 +147,14 @@ impl Qp {
         }
         self.send.publish(&reservation);
         lower.trace_post(operation, flags, context, reservation.signalled);
-        // NDKPI: a deferred request may be started at once.
-        if let Err(error) = lower.post_send(request) {
+        let defer = flags & flags::DEFER != 0;
+        let (waiting, room) = (self.chain.waiting(), self.chain.room());
+        let posted = match chain::step(waiting, room, request.count(), defer) {
+            Step::Post => lower.post_send(request.last()),
+            Step::Keep => self.keep(lower, &request),
+            Step::Ring => self.ring(&lower, Some(request)),
+        };
+        if let Err(error) = posted {
             self.send.retract(&reservation);
             return Err(refused(error));
         }
@@ -129,6 +162,57 @@ impl Qp {
             self.reclaim();
         }
         Ok(())
+    }
+
+    /// Keeps a request until its doorbell.
+    fn keep(
+        self: ArcBorrow<'_, Self>,
+        lower: ArcBorrow<'_, qp::Qp>,
+        request: &Parts<'_>,
+    ) -> Result<(), Error> {
+        self.chain.claim().keep(request, lower)?;
+        // Who closes the gate looks at the chain after that, and this looks at the gate after the chain: one of both sees it.
+        smp_mb(Full);
+        if self.gate() != Gate::All as u32 {
+            let _ = self.ring(&lower, None);
+        }
+        Ok(())
+    }
+
+    /// Posts what waits, and `last` behind it.
+    #[inline(never)]
+    fn ring(
+        self: ArcBorrow<'_, Self>,
+        lower: &qp::Qp,
+        last: Option<Parts<'_>>,
+    ) -> Result<(), Error> {
+        let posted = self.chain.claim().post(lower, last);
+        if posted.orphans != 0 {
+            self.orphaned(posted.orphans);
+        }
+        posted.last
+    }
+
+    /// Posts what waits.
+    #[cold]
+    pub(crate) fn ring_for_waiting(self: ArcBorrow<'_, Self>) {
+        let guard = rcu::read_lock();
+        if self.chain.waiting() != 0 {
+            // Where the device goes, the end of the QP sees to it.
+            if let Ok(lower) = self.lower.borrow(&guard) {
+                let _ = self.ring(&lower, None);
+            }
+        }
+    }
+
+    /// The device has refused requests that were accepted. It does so only when the QP is not what it was: the connection
+    /// ends, and they end as cancelled.
+    #[cold]
+    fn orphaned(self: ArcBorrow<'_, Self>, count: u32) {
+        self.set_disconnected();
+        self.orphans.add(count, Relaxed);
+        self.line.broken();
+        super::drain::flush(&self.into());
     }
 
     /// Posts a send or write whose data may be inline.
@@ -147,7 +231,7 @@ impl Qp {
             let sgl = pieces.sgl();
             self.check_total(sgl, pieces.total(), self.max_initiator_sge)?;
             return self.post(lower, context, operation, flags, |wr_id, _| {
-                Ok(build(wr_id, sgl))
+                Ok(build(wr_id, sgl).into())
             });
         }
         // NDKPI: with inline data the number of pieces is free, their sum is not.
@@ -156,9 +240,10 @@ impl Qp {
         }
         let mut scratch = Scratch::new();
         self.post(lower, context, operation, flags, |wr_id, place| {
-            Ok(self
+            let request = self
                 .inline
-                .build(pieces, &place, &mut scratch, |sgl| build(wr_id, sgl))?)
+                .build(pieces, &place, &mut scratch, |sgl| build(wr_id, sgl))?;
+            Ok(request.into())
         })
     }
 
@@ -212,7 +297,6 @@ impl Qp {
         flags: u32,
     ) -> Result {
         Op::Read.check(flags)?;
-        let flags = flags::read_flags(flags, self.read_invalidates);
         let sgl = Sge::from_ndk(sgl);
         let guard = rcu::read_lock();
         let lower = self.ready(&guard)?;
@@ -223,11 +307,17 @@ impl Qp {
             let first = sgl
                 .first()
                 .filter(|_| flags & flags::RDMA_READ_LOCAL_INVALIDATE != 0);
+            let read = || SendWr::read(wr_id, sgl, remote.address, remote.token);
             Ok(match first {
-                Some(first) => {
-                    SendWr::read_inv(wr_id, sgl, remote.address, remote.token, first.lkey())
+                None => read().into(),
+                Some(first) if self.read_invalidates => {
+                    SendWr::read_inv(wr_id, sgl, remote.address, remote.token, first.lkey()).into()
                 }
-                None => SendWr::read(wr_id, sgl, remote.address, remote.token),
+                // After the read, and it alone has the completion.
+                Some(first) => {
+                    let invalidate = SendWr::local_inv(wr_id, first.lkey()).fenced();
+                    Parts::two(read(), invalidate)
+                }
             })
         })
     }
@@ -249,7 +339,7 @@ impl Qp {
         let operation = ffi::ndk_operation_type_NDK_OPERATION_FAST_REGISTER;
         mr.fast_register(&region, flags, &guard, |mr, access| {
             self.post(lower, context, operation, flags, |wr_id, _| {
-                Ok(SendWr::reg_mr(wr_id, mr, mr.rkey(), access))
+                Ok(SendWr::reg_mr(wr_id, mr, mr.rkey(), access).into())
             })
         })
     }
@@ -270,7 +360,7 @@ impl Qp {
         let operation = ffi::ndk_operation_type_NDK_OPERATION_INVALIDATE;
         mr.invalidate(&guard, |token| {
             self.post(lower, context, operation, flags, |wr_id, _| {
-                Ok(SendWr::local_inv(wr_id, token))
+                Ok(SendWr::local_inv(wr_id, token).into())
             })
         })
     }

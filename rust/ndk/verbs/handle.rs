@@ -85,6 +85,18 @@ impl<T> Handle<T> {
         unsafe { raw.as_ref() }.ok_or(Status::DeviceRemoved)
     }
 
+    /// As [`Self::access`], of what can be given a count of its own.
+    ///
+    /// # Errors
+    ///
+    /// `DeviceRemoved` when the handle is empty.
+    #[inline]
+    pub(crate) fn borrow<'a>(&'a self, guard: &'a rcu::Guard) -> Result<ArcBorrow<'a, T>> {
+        let content: *const T = self.access(guard)?;
+        // SAFETY: It came from `Arc::into_raw`, and owns a count while the guard exists.
+        Ok(unsafe { ArcBorrow::from_raw(content) })
+    }
+
     /// The content with a count of its own, for use that sleeps. Where the last count goes the
     /// content is destroyed, so it is to be dropped in process context.
     ///
@@ -93,9 +105,7 @@ impl<T> Handle<T> {
     /// `DeviceRemoved` when the handle is empty.
     pub(crate) fn get(&self, _ctx: &Process) -> Result<Arc<T>> {
         let guard = rcu::read_lock();
-        let content: *const T = self.access(&guard)?;
-        // SAFETY: It came from `Arc::into_raw`, and owns a count while the guard exists.
-        Ok(unsafe { ArcBorrow::from_raw(content) }.into())
+        Ok(self.borrow(&guard)?.into())
     }
 
     /// Empties the handle, and waits until nobody looks at the content any more. Sleeps.

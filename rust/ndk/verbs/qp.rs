@@ -419,6 +419,27 @@ impl Qp {
         posted(ret)
     }
 
+    /// Posts a list of `count` sends. As [`Self::post_send`]; with an error comes the request that was refused, the first one that was
+    /// not taken.
+    ///
+    /// # Safety
+    ///
+    /// `list` is a list of valid requests, which stay during the call.
+    pub(super) unsafe fn post_list(
+        &self,
+        list: *const ffi::ib_send_wr,
+        count: u32,
+    ) -> (Result, *const ffi::ib_send_wr) {
+        let mut bad = ptr::null();
+        if list.is_null() {
+            return (Ok(()), bad);
+        }
+        // SAFETY: Valid by the type invariant; the list by this function's requirements.
+        let ret = unsafe { ffi::ndk_helper_ib_post_send(self.raw.as_ptr(), list, &mut bad) };
+        self.trace_doorbell(false, count, ret);
+        (posted(ret), bad)
+    }
+
     /// Posts a receive. As [`Self::post_send`].
     #[inline]
     pub(crate) fn post_recv(&self, wr: RecvWr<'_>) -> Result {

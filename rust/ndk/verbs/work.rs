@@ -4,7 +4,7 @@
 //!
 //! The work request id that goes through the device is the address of the request's [`Slot`], so a
 //! completion leads to its request without a look-up and without touching the QP, which may be gone
-//! by then. That makes one rule: a [`WorkQueue`] stays until the CQ holds no completion of it any
+//! by then. Where a request is two work requests, the first one has a bit of its own in the id. That makes one rule: a [`WorkQueue`] stays until the CQ holds no completion of it any
 //! more. [`crate::qp`] takes them out before it lets go.
 //!
 //! No lock: a queue has one poster (the consumer serializes posts) and one poller (it serializes
@@ -27,10 +27,14 @@ use crate::{
             Wc,
             WcStatus, //
         },
-        fault::FaultLine, //
+        fault::FaultLine,
+        wr::FIRST_OF_TWO, //
     },
 };
-use core::ffi::c_void;
+use core::{
+    ffi::c_void,
+    mem::align_of, //
+};
 use kernel::{
     prelude::*,
     sync::{
@@ -61,8 +65,10 @@ impl Tag {
         Self(Self::SENTINEL)
     }
 
-    fn request(self) -> Request {
-        if self.0 & Self::SENTINEL != 0 {
+    fn request(self, wr_id: u64) -> Request {
+        if wr_id & FIRST_OF_TWO != 0 {
+            Request::First
+        } else if self.0 & Self::SENTINEL != 0 {
             Request::Sentinel
         } else {
             Request::Last {
@@ -86,6 +92,8 @@ struct Slot {
     index: Atomic<u32>,
     tag: Atomic<u32>,
 }
+
+const _: () = assert!(align_of::<Slot>() as u64 > FIRST_OF_TWO);
 
 /// A place in a queue that was reserved for a request: no request at it is outstanding, and no other one is being posted there.
 pub(crate) struct Place(usize);
@@ -229,7 +237,7 @@ impl WorkQueue {
                 return;
             };
             let tag = Tag(slot.tag.load(Relaxed));
-            if let Retired::Report = self.ring.retire(index, false, tag.request()) {
+            if let Retired::Report = self.ring.retire(index, false, tag.request(0)) {
                 report(self.completed(slot, tag, Err(Status::Cancelled)));
             }
         }
@@ -277,12 +285,17 @@ pub(crate) struct Completed {
 pub(crate) unsafe fn retire(wc: &Wc) -> Option<Completed> {
     // SAFETY: The id is the address of a slot of a queue that is alive, by the requirements of this
     // function.
-    let slot = unsafe { &*core::ptr::with_exposed_provenance::<Slot>(wc.wr_id() as usize) };
+    let slot = unsafe {
+        &*core::ptr::with_exposed_provenance::<Slot>((wc.wr_id() & !FIRST_OF_TWO) as usize)
+    };
     // SAFETY: By the type invariant of `WorkQueue`, which is alive.
     let queue = unsafe { &*slot.queue };
     let tag = Tag(slot.tag.load(Relaxed));
     let index = slot.index.load(Relaxed);
-    match queue.ring.retire(index, wc.is_success(), tag.request()) {
+    match queue
+        .ring
+        .retire(index, wc.is_success(), tag.request(wc.wr_id()))
+    {
         Retired::Report => {}
         Retired::Swallow | Retired::Stale | Retired::Drained => return None,
     }

@@ -16,7 +16,10 @@ use core::{
         size_of, //
     },
     ops::BitOr,
-    ptr,
+    ptr::{
+        self,
+        NonNull, //
+    },
 };
 use kernel::ffi::c_int;
 
@@ -142,12 +145,39 @@ fn sge_count(sgl: &[Sge]) -> c_int {
 }
 
 /// All kinds of send requests: each starts with an `ib_send_wr`.
+///
+/// # Invariants
+///
+/// It holds the member that its opcode says, and `send` in any case.
 #[repr(C)]
 #[derive(Clone, Copy)]
-union RawSend {
+pub(super) union RawSend {
     send: ffi::ib_send_wr,
     rdma: ffi::ib_rdma_wr,
     reg: ffi::ib_reg_wr,
+}
+
+impl RawSend {
+    /// The C request.
+    #[inline]
+    pub(super) fn as_ptr(&self) -> *const ffi::ib_send_wr {
+        ptr::from_ref(self).cast()
+    }
+
+    /// Has the request followed by `next`, and gives the list that it begins.
+    #[inline]
+    pub(super) fn link(&mut self, next: *mut ffi::ib_send_wr) -> *mut ffi::ib_send_wr {
+        self.send.next = next;
+        ptr::from_mut(self).cast()
+    }
+
+    /// Has the request name these pieces.
+    pub(super) fn set_sgl(&mut self, sgl: &[Sge]) {
+        // SAFETY: `send` is valid by the type invariant.
+        let send = unsafe { &mut self.send };
+        send.sg_list = sgl.as_ptr().cast_mut().cast();
+        send.num_sge = sge_count(sgl);
+    }
 }
 
 /// A request for the send queue, over a borrowed list of buffers.
@@ -157,7 +187,7 @@ union RawSend {
 ///
 /// # Invariants
 ///
-/// `raw` holds the member that its opcode says, and `raw.send` in any case.
+/// `raw.send` names the pieces of `_sgl`.
 #[repr(C)]
 pub(crate) struct SendWr<'a> {
     raw: RawSend,
@@ -321,6 +351,124 @@ impl<'a> SendWr<'a> {
     /// The C request, which is not linked to another.
     #[inline]
     pub(super) fn as_raw(&self) -> *const ffi::ib_send_wr {
-        (&raw const self.raw).cast()
+        self.raw.as_ptr()
+    }
+
+    /// A copy of the request, which names the same pieces.
+    pub(super) fn raw(&self) -> RawSend {
+        self.raw
+    }
+
+    /// The pieces.
+    pub(super) fn sgl(&self) -> &'a [Sge] {
+        // SAFETY: `send` is valid by the type invariant, and names a slice that lives during `'a`.
+        unsafe {
+            let send = &self.raw.send;
+            let count = usize::try_from(send.num_sge).unwrap_or(0);
+            match NonNull::new(send.sg_list.cast::<Sge>()) {
+                Some(first) => core::slice::from_raw_parts(first.as_ptr(), count),
+                None => &[],
+            }
+        }
+    }
+
+    /// Whether the data is taken while the request is posted.
+    pub(super) fn is_inline(&self) -> bool {
+        // SAFETY: `send` is valid by the type invariant.
+        // CAST: A bit set in a C `int`.
+        unsafe { self.raw.send.send_flags & ffi::ib_send_flags_IB_SEND_INLINE as c_int != 0 }
+    }
+
+    /// Marks the id of a part that is not the last of its request.
+    #[inline]
+    fn first_of_two(mut self) -> Self {
+        // SAFETY: `send` is valid by the type invariant, and ids are numbers.
+        unsafe { self.raw.send.__bindgen_anon_1.wr_id |= FIRST_OF_TWO };
+        self
+    }
+}
+
+/// In a work request id: the first part of a request of two. Ids are addresses of aligned memory, so the bit is free.
+pub(crate) const FIRST_OF_TWO: u64 = 1;
+
+/// A request as the device sees it: one work request, or two that follow each other.
+pub(crate) struct Parts<'a> {
+    first: Option<SendWr<'a>>,
+    last: SendWr<'a>,
+}
+
+impl<'a> From<SendWr<'a>> for Parts<'a> {
+    #[inline]
+    fn from(last: SendWr<'a>) -> Self {
+        Self { first: None, last }
+    }
+}
+
+impl<'a> Parts<'a> {
+    /// Two work requests with one id. The first one only completes when it fails.
+    #[inline]
+    pub(crate) fn two(first: SendWr<'a>, last: SendWr<'a>) -> Self {
+        Self {
+            first: Some(first.first_of_two()),
+            last,
+        }
+    }
+
+    /// The work request, of a request of one.
+    #[inline]
+    pub(crate) fn last(self) -> SendWr<'a> {
+        self.last
+    }
+
+    /// How many work requests.
+    #[inline]
+    pub(crate) fn count(&self) -> u32 {
+        1 + u32::from(self.first.is_some())
+    }
+
+    /// The work requests, and whether each is the last.
+    pub(super) fn iter(&self) -> impl Iterator<Item = (&SendWr<'a>, bool)> {
+        let first = self.first.iter().map(|wr| (wr, false));
+        first.chain([(&self.last, true)])
+    }
+
+    /// The C requests.
+    pub(super) fn ptrs(&self) -> impl Iterator<Item = *const ffi::ib_send_wr> + use<'_, 'a> {
+        self.iter().map(|(wr, _)| wr.as_raw())
+    }
+
+    /// Links them, and gives the list.
+    pub(super) fn link(&mut self) -> *mut ffi::ib_send_wr {
+        let last = self.last.raw.link(ptr::null_mut());
+        match &mut self.first {
+            Some(first) => first.raw.link(last),
+            None => last,
+        }
+    }
+
+    /// As [`SendWr::signaled`].
+    #[inline]
+    pub(crate) fn signaled(mut self) -> Self {
+        self.last = self.last.signaled();
+        self
+    }
+
+    /// As [`SendWr::fenced`], of the first one.
+    #[inline]
+    pub(crate) fn fenced(self) -> Self {
+        match self.first {
+            Some(first) => Self {
+                first: Some(first.fenced()),
+                ..self
+            },
+            None => self.last.fenced().into(),
+        }
+    }
+
+    /// As [`SendWr::solicited`].
+    #[inline]
+    pub(crate) fn solicited(mut self) -> Self {
+        self.last = self.last.solicited();
+        self
     }
 }

@@ -122,13 +122,3 @@ pub const fn check_mr(flags: u32) -> Result<(), Status> {
 pub const fn grants(flags: u32, right: u32) -> bool {
     flags & right == right
 }
-
-/// The flags of a read as the adapter understands them: the local invalidate is ignored unless the
-/// adapter advertises it (section 8.6).
-pub const fn read_flags(flags: u32, local_invalidate_supported: bool) -> u32 {
-    if local_invalidate_supported {
-        flags
-    } else {
-        flags & !RDMA_READ_LOCAL_INVALIDATE
-    }
-}

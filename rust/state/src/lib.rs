@@ -45,6 +45,7 @@
 
 pub mod arm;
 pub mod atomic;
+pub mod chain;
 pub mod connector;
 pub mod effects;
 pub mod endpoint;

@@ -13,6 +13,19 @@ pub const fn check_limit(value: u32, limit: u32) -> Result<(), Status> {
     }
 }
 
+/// Work requests that the send queue of a device needs for `depth` requests of the consumer: where a read with local
+/// invalidation is not one of them it is two, and one is for the provider's sentinel.
+pub const fn send_wrs(depth: u32, read_invalidates: bool) -> u32 {
+    let each = if read_invalidates { 1 } else { 2 };
+    depth.saturating_mul(each).saturating_add(1)
+}
+
+/// Initiator requests that a send queue of at most `wrs` work requests can hold; [`send_wrs`] the other way round.
+pub const fn max_initiator_depth(wrs: u32, read_invalidates: bool) -> u32 {
+    let each = if read_invalidates { 1 } else { 2 };
+    wrs.saturating_sub(1) / each
+}
+
 /// Inbound and outbound read limits of one side of a connection.
 ///
 /// The connection manager carries eight bits of each.

@@ -92,11 +92,3 @@ fn a_local_write_is_no_remote_write() {
     assert!(grants(MR_ALLOW_REMOTE_WRITE, MR_ALLOW_LOCAL_WRITE));
     assert!(!grants(0, ALLOW_REMOTE_READ));
 }
-
-/// Proves: 6.6-read-invalidate
-#[test]
-fn local_invalidate_is_ignored_unless_advertised() {
-    let flags = RDMA_READ_LOCAL_INVALIDATE | DEFER;
-    assert_eq!(read_flags(flags, true), flags);
-    assert_eq!(read_flags(flags, false), DEFER);
-}

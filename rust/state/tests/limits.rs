@@ -169,3 +169,18 @@ fn section_9_1_versions() {
     // "Ask 1.0, provider 1.1: 1.1."
     assert_eq!(negotiate(version(1, 0), version(1, 1)), Ok(version(1, 1)));
 }
+
+#[test]
+fn a_read_that_invalidates_has_room_in_the_queue_of_the_device() {
+    for one in [false, true] {
+        for depth in [0, 1, 7, 1 << 20] {
+            let wrs = send_wrs(depth, one);
+            assert_eq!(wrs, if one { depth + 1 } else { 2 * depth + 1 });
+            assert_eq!(max_initiator_depth(wrs, one), depth);
+            assert!(max_initiator_depth(wrs.saturating_sub(1), one) < depth.max(1));
+        }
+        assert_eq!(max_initiator_depth(0, one), 0);
+        assert!(send_wrs(max_initiator_depth(u32::MAX, one), one) <= u32::MAX);
+        assert_eq!(send_wrs(u32::MAX, one), u32::MAX);
+    }
+}

@@ -36,6 +36,7 @@ static const struct t_group *const groups[] = {
 	&cq_group,
 	&datapath_group,
 	&queues_group,
+	&defer_group,
 	&memory_group,
 	&fastreg_group,
 	&connect_group,

@@ -75,6 +75,7 @@ extern const struct t_group arguments_group;
 extern const struct t_group cq_group;
 extern const struct t_group datapath_group;
 extern const struct t_group queues_group;
+extern const struct t_group defer_group;
 extern const struct t_group memory_group;
 extern const struct t_group fastreg_group;
 extern const struct t_group connect_group;
