@@ -100,7 +100,7 @@ fi
 [[ -d $T/events ]] || mount -t tracefs nodev $T
 # The order of events on several processors shows in no other clock.
 echo counter >$T/trace_clock
-ktap_plan 26
+ktap_plan 31
 check "every event has a format" every_event_has_a_format
 check "nothing is traced while nobody listens" nothing_without_listener
 
@@ -120,6 +120,11 @@ check "a doorbell follows each post" in_order 'ndk_post: .*operation=receive' 'n
 	'ndk_post: .*operation=send' 'ndk_doorbell: .*queue=initiator requests=1 status=0'
 check "no request is without a doorbell" doorbells_cover_posts
 check "completions are, with status, operation and bytes" has 'ndk_completion: cq=[0-9]+ status=0 operation=receive bytes=64 '
+check "a chain of 16 deferred requests is traced" traced case_passes defer/chain_of_16
+check "it has one doorbell" has 'ndk_doorbell: .*queue=initiator requests=16 status=0' 1
+check "and no other" has 'ndk_doorbell: .*queue=initiator' 1
+check "a failing post behind deferred ones is traced" traced case_passes defer/bad_range_pushes
+check "it has one doorbell for those before it" has 'ndk_doorbell: .*queue=initiator requests=3 status=0' 1
 check "a notification is traced" traced case_passes cq/one_notification_per_arm
 check "a CQ is armed and notifies" in_order 'ndk_arm: cq=[0-9]+ type=any' 'ndk_notify_begin: cq=[0-9]+ status=0' \
 	'ndk_notify_end: cq=[0-9]+ status=0'
