@@ -9,6 +9,8 @@
 //!
 //! A failed request answers an arm for solicited completions as well, and devices say so; rxe does not. On devices in software
 //! the provider therefore looks for failures itself while a CQ is armed so, every [`WATCH_MS`].
+//!
+//! Moderation is in `cq/moderation.rs`: the work item lets a notification that is due wait for more.
 
 use crate::{
     adapter::{
@@ -45,6 +47,7 @@ use crate::{
             Lower as LowerArm,
             Placed, //
         },
+        moderation::Moderation,
         status::Status, //
     },
     status::{
@@ -56,6 +59,7 @@ use crate::{
         cancel_delayed,
         new_irq_spinlock,
         sleep_work,
+        Affinity,
         BhItem,
         IrqSpinLock,
         SleepItem, //
@@ -77,11 +81,18 @@ use crate::{
 use kernel::{
     prelude::*,
     sync::{
+        atomic::Atomic,
         rcu,
         Arc,
         ArcBorrow, //
     },
-    time::msecs_to_jiffies,
+    time::{
+        hrtimer::{
+            ArcHrTimerHandle,
+            HrTimer, //
+        },
+        msecs_to_jiffies, //
+    },
     workqueue::{
         new_delayed_work,
         new_work,
@@ -89,6 +100,8 @@ use kernel::{
         Work, //
     },
 };
+
+mod moderation;
 
 /// Work item that calls the notification.
 const NOTIFY: u64 = 2;
@@ -112,6 +125,17 @@ pub(crate) struct Cq {
     watch_work: DelayedWork<Cq, WATCH>,
     arm: Arm,
     notification: CqNotification,
+    /// Where the notification is to run.
+    affinity: Affinity,
+    moderation: Moderation,
+    /// When the notification became due that waits for more, 0 for none. Of the work item alone.
+    due_since: Atomic<u64>,
+    /// Ends the wait.
+    #[pin]
+    timer: HrTimer<Cq>,
+    /// What the timer was last started with. It holds the CQ.
+    #[pin]
+    started: IrqSpinLock<Option<ArcHrTimerHandle<Cq>>>,
     #[pin]
     poller: Poller,
     /// Whether the device passes failures over in silence when it is armed for solicited completions.
@@ -140,6 +164,7 @@ impl Object for Cq {
     }
 
     fn teardown(this: &Arc<Self>, ctx: &MaySleep) {
+        this.stop_timer();
         this.adapter().port().registry().remove(&**this);
         this.clone().revoke(ctx);
     }
@@ -175,7 +200,7 @@ impl CqEvents for Cq {
 }
 
 fn kick(cq: &Arc<Cq>) {
-    queues::softirq().enqueue::<Cq, NOTIFY>(cq.clone());
+    queues::softirq().enqueue_near::<Cq, NOTIFY>(cq.clone(), cq.affinity);
 }
 
 impl BhItem<NOTIFY> for Cq {
@@ -184,6 +209,9 @@ impl BhItem<NOTIFY> for Cq {
         let Ok(held) = Held::callback(&this) else {
             return;
         };
+        if this.waits_for_more() {
+            return;
+        }
         let Some(status) = this.arm.begin_callback() else {
             return;
         };
@@ -231,7 +259,13 @@ pub(crate) fn create(
     }
     drop(adapter.port().enter()?);
     object::create(adapter, completion, move |adapter, ctx| {
-        Cq::new(adapter.object(), depth, notification, affinity, ctx)
+        Cq::new(
+            adapter.object(),
+            depth,
+            notification,
+            Affinity::new(affinity),
+            ctx,
+        )
     })
 }
 
@@ -240,7 +274,7 @@ impl Cq {
         adapter: &Arc<Adapter>,
         depth: u32,
         notification: CqNotification,
-        affinity: i32,
+        affinity: Affinity,
         ctx: &MaySleep,
     ) -> Result<Arc<Self>> {
         let port = adapter.port();
@@ -254,6 +288,11 @@ impl Cq {
                 watch_work <- new_delayed_work!("Cq::watch_work"),
                 arm: Arm::new(),
                 notification,
+                affinity,
+                moderation: Moderation::new(),
+                due_since: Atomic::new(0),
+                timer <- HrTimer::new(),
+                started <- new_irq_spinlock!(None),
                 poller <- Poller::new(depth),
                 hides_failures,
                 users <- new_irq_spinlock!(KVec::new()),
@@ -261,13 +300,11 @@ impl Cq {
             }? Error),
             GFP_KERNEL,
         )?;
-        // A preference, which is honoured as far as the device spreads its vectors over CPUs.
-        let vector = u32::try_from(affinity).unwrap_or(0);
         let lower = cq::Cq::new(
             ctx,
             device,
             depth.saturating_add(CQ_RESERVE),
-            vector,
+            affinity.vector(),
             cq.clone(),
         )?;
         let lower = Arc::new(lower, GFP_KERNEL)?;
@@ -335,6 +372,10 @@ impl Cq {
             ArmType::Any => ffi::ndk_cq_notify_NDK_CQ_NOTIFY_ANY,
         };
         trace::arm(self.head.number(), shown);
+        // Before anything can answer the arm.
+        if self.moderation.get().count().is_some() && kind != ArmType::Errors {
+            self.poller.hold();
+        }
         let kicked = match self.arm.arm(kind) {
             ArmAction::ArmLower(lower) => {
                 self.arm_lower(lower) || {
@@ -355,14 +396,19 @@ impl Cq {
     /// NDKPI: completions that came after the last notification answer an arm at once, older ones may. Verbs tell neither
     /// which are which nor which were solicited, so all of them answer.
     fn arm_lower(&self, what: LowerArm) -> bool {
+        let missed = self.req_notify(what);
+        (missed || self.poller.is_stashed()) && self.arm.completion(Placed::Solicited)
+    }
+
+    /// Arms the device's CQ, and says whether it may have something already.
+    fn req_notify(&self, what: LowerArm) -> bool {
         let guard = rcu::read_lock();
-        let missed = self.poller.lower().access(&guard).is_ok_and(|lower| {
+        self.poller.lower().access(&guard).is_ok_and(|lower| {
             lower.req_notify(match what {
                 LowerArm::Any => cq::Arm::Any,
                 LowerArm::Solicited => cq::Arm::Solicited,
             })
-        });
-        (missed || self.poller.is_stashed()) && self.arm.completion(Placed::Solicited)
+        })
     }
 
     /// Starts to look for failures where the device would not tell. The consumer, who arms, does not poll meanwhile.
@@ -389,7 +435,7 @@ impl Cq {
     fn found(self: &Arc<Self>, found: Found) {
         let due = match found {
             Found::Success => self.arm.completion(Placed::Plain),
-            Found::Failure => self.arm.completion(Placed::Solicited),
+            Found::Failure => self.arm.completion(Placed::Failed),
             // NDKPI: more completions queued than the depth is the consumer's fault, and ends the CQ.
             Found::Overrun => self.arm.fault(Fault::Overrun),
         };

@@ -33,6 +33,7 @@ use core::{
     },
     ptr, //
 };
+use kernel::sync::Arc;
 
 unsafe extern "C" fn resize_cq(
     _cq: *mut ndk_cq,
@@ -168,11 +169,13 @@ unsafe extern "C" fn get_cq_results_ex(
 }
 
 unsafe extern "C" fn control_cq_interrupt_moderation(
-    _cq: *mut ndk_cq,
-    _interval: u32,
-    _count: u32,
+    cq: *mut ndk_cq,
+    interval: u32,
+    count: u32,
 ) -> c_int {
-    status::to_errno(Status::NotSupported)
+    // SAFETY: The consumer's, as the module documentation says.
+    let cq: Arc<Cq> = unsafe { open::<Cq>(cq) }.into();
+    status::of(cq.moderate(interval, count))
 }
 
 /// Functions of a CQ.

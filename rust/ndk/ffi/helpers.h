@@ -74,6 +74,8 @@ bool ndk_helper_netdev_addr(struct net_device *dev, struct sockaddr_storage *add
 
 /* Work queues, contexts, locks. */
 struct workqueue_struct *ndk_helper_alloc_wq(const char *name, unsigned int flags, int max_active);
+bool ndk_helper_queue_work_near(unsigned int cpu, struct workqueue_struct *wq,
+				struct work_struct *work);
 unsigned int ndk_helper_wq_sleeping_flags(void);
 unsigned int ndk_helper_wq_bh_flags(void);
 void ndk_helper_might_sleep(void);

@@ -13,6 +13,7 @@ use crate::{
 };
 use kernel::{
     bindings,
+    ffi::c_int,
     prelude::*,
     str::CStr,
     sync::{
@@ -35,6 +36,7 @@ use kernel::{
         HasDelayedWork,
         HasWork,
         Queue,
+        RawWorkItem,
         Work,
         WorkItem, //
     },
@@ -294,6 +296,25 @@ impl BhQueue {
         self.0.queue().enqueue::<Arc<T>, ID>(item).is_ok()
     }
 
+    /// As [`Self::enqueue`], on the CPU that was wished for where that is possible.
+    pub(crate) fn enqueue_near<T, const ID: u64>(&self, item: Arc<T>, near: Affinity) -> bool
+    where
+        T: BhItem<ID> + WorkItem<ID, Pointer = Arc<T>> + HasWork<T, ID> + Send + Sync + 'static,
+    {
+        let Affinity(Some(cpu)) = near else {
+            return self.enqueue(item);
+        };
+        let queue = self.0.raw.as_ptr();
+        // SAFETY: The callee returns false only if the item is queued already. The item is `'static` and `Send`.
+        let queued = unsafe {
+            RawWorkItem::<ID>::__enqueue(item, |work| {
+                // SAFETY: The queue lives as long as `self`, and `work` is valid by the contract of `__enqueue`.
+                ffi::ndk_helper_queue_work_near(cpu, queue, work)
+            })
+        };
+        queued.is_ok()
+    }
+
     /// As [`Self::enqueue`], from process context without a spinlock: runs what is queued on this CPU before it returns, instead
     /// of waking the thread that runs softirqs.
     pub(crate) fn enqueue_now<T, const ID: u64>(&self, item: Arc<T>, ctx: &Process) -> bool
@@ -302,6 +323,23 @@ impl BhQueue {
     {
         let _off = BhOff::new(ctx);
         self.enqueue(item)
+    }
+}
+
+/// The CPU on which a consumer wants to be called. A wish: a number that stands for no CPU, or for one that is offline, is that
+/// of none.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Affinity(Option<u32>);
+
+impl Affinity {
+    /// What the consumer gave; negative for no wish.
+    pub(crate) fn new(cpu: c_int) -> Self {
+        Self(u32::try_from(cpu).ok())
+    }
+
+    /// The vector of the device that goes with it: they are spread over the CPUs in order.
+    pub(crate) fn vector(self) -> u32 {
+        self.0.unwrap_or(0)
     }
 }
 

@@ -10,6 +10,7 @@
 
 use crate::{
     ctx::MaySleep,
+    state::status::Status,
     sync::{
         new_irq_spinlock,
         IrqSpinLock, //
@@ -31,11 +32,13 @@ use crate::{
     }, //
 };
 use kernel::{
+    alloc::Flags,
     prelude::*,
     sync::{
         atomic::{
             Acquire,
             Atomic,
+            Relaxed,
             Release, //
         },
         rcu,
@@ -76,6 +79,12 @@ struct Stash {
     collectors: u32,
     /// Whether [`Poller::watch`] is one of them.
     watched: bool,
+    /// Whether [`Poller::hold`] is one of them.
+    held: bool,
+    /// Completions that the consumer took since [`Poller::begin_count`].
+    delivered: u32,
+    /// Room that is kept for [`Poller::count`].
+    reserved: usize,
     /// Queues of destroyed QPs that the device may still have completions of.
     graveyard: KVec<Arc<WorkQueue>>,
 }
@@ -102,6 +111,30 @@ impl Stash {
         }
         self.entries.capacity().saturating_sub(self.entries.len())
     }
+
+    /// As [`Self::tidy`], and all the room that can be made.
+    fn compact(&mut self) -> usize {
+        if self.tidy() == 0 && self.taken != 0 {
+            let left = self.queued();
+            for to in 0..left {
+                self.entries.swap(to, to.saturating_add(self.taken));
+            }
+            self.entries.truncate(left);
+            self.taken = 0;
+        }
+        self.tidy()
+    }
+
+    /// Completions in it.
+    fn queued(&self) -> usize {
+        self.entries.len().saturating_sub(self.taken)
+    }
+
+    /// Completions that the CQ has got since the count began, with those that it held then.
+    fn counted(&self) -> u32 {
+        let queued = u32::try_from(self.queued()).unwrap_or(u32::MAX);
+        self.delivered.saturating_add(queued)
+    }
 }
 
 /// A device's CQ, as consumer and provider poll it.
@@ -115,10 +148,12 @@ impl Stash {
 #[pin_data]
 pub(crate) struct Poller {
     /// Most completions that the consumer may leave in the CQ.
-    depth: usize,
+    depth: u32,
     lower: Handle<Cq>,
     /// Whether polls go by the stash.
     diverted: Atomic<bool>,
+    /// Whether completions can be counted, see [`Self::hold`]. Written under the lock of `stash`.
+    counts: Atomic<bool>,
     #[pin]
     stash: IrqSpinLock<Stash>,
 }
@@ -127,19 +162,28 @@ impl Poller {
     /// A poller without a CQ on the device yet, for `depth` completions. Sleeps.
     pub(crate) fn new(depth: u32) -> impl PinInit<Self, Error> {
         try_pin_init!(Self {
-            depth: depth as usize,
+            depth,
             lower: Handle::new(),
             // Until the consumer polls for the first time: where it never does, posts take silent requests out.
             diverted: Atomic::new(true),
+            counts: Atomic::new(false),
             stash <- new_irq_spinlock!(Stash {
                 // For posts, which cannot wait for memory.
                 entries: KVVec::with_capacity(BATCH, GFP_KERNEL)?,
                 taken: 0,
                 collectors: 0,
                 watched: false,
+                held: false,
+                delivered: 0,
+                reserved: 0,
                 graveyard: KVec::new(),
             }),
         }? Error)
+    }
+
+    /// Most completions that the consumer may leave in the CQ.
+    pub(crate) fn depth(&self) -> u32 {
+        self.depth
     }
 
     /// The CQ on the device.
@@ -166,6 +210,7 @@ impl Poller {
     #[cold]
     fn poll_diverted(&self, sink: &mut impl Sink, guard: &rcu::Guard) {
         let mut stash = self.stash.lock();
+        let room = sink.left();
         while sink.left() > 0 {
             match stash.next() {
                 Some(completed) => sink.put(completed),
@@ -180,6 +225,8 @@ impl Poller {
             }
             self.direct_again(&stash);
         }
+        let delivered = room.saturating_sub(sink.left());
+        stash.delivered = stash.delivered.saturating_add(delivered);
     }
 
     /// Lets polls go directly when nothing is against it.
@@ -298,6 +345,106 @@ impl Poller {
         false
     }
 
+    /// Keeps room for `count` completions, so that they can be counted. Any context that `flags` allows.
+    ///
+    /// # Errors
+    ///
+    /// `InsufficientResources`.
+    pub(crate) fn reserve(&self, count: u32, flags: Flags) -> Result<(), Status> {
+        // One more batch, and a count is not ended by a lack of room.
+        let wanted = (count as usize).saturating_add(BATCH);
+        loop {
+            let used = {
+                let mut stash = self.stash.lock();
+                if stash.reserved >= wanted {
+                    return Ok(());
+                }
+                stash.tidy();
+                stash.entries.len()
+            };
+            let mut entries = KVVec::with_capacity(used.max(wanted), flags)?;
+            let mut stash = self.stash.lock();
+            if stash.entries.len() > used {
+                continue;
+            }
+            let taken = stash.taken;
+            for completed in stash.entries.drain_all().skip(taken) {
+                let _ = entries.push_within_capacity(completed);
+            }
+            stash.taken = 0;
+            stash.reserved = wanted;
+            let old = core::mem::replace(&mut stash.entries, entries);
+            drop(stash);
+            drop(old);
+            return Ok(());
+        }
+    }
+
+    /// Diverts polls so that completions can be counted, until [`Self::release`]. Context as [`Self::watch`].
+    pub(crate) fn hold(&self) {
+        let mut stash = self.stash.lock();
+        if !stash.held {
+            stash.held = true;
+            stash.collectors = stash.collectors.saturating_add(1);
+            self.diverted.store(true, Release);
+            self.counts.store(true, Relaxed);
+        }
+    }
+
+    /// Ends a [`Self::hold`], if there is one. Any context.
+    #[inline]
+    pub(crate) fn release(&self) {
+        if self.counts.load(Relaxed) {
+            self.release_held();
+        }
+    }
+
+    #[cold]
+    fn release_held(&self) {
+        let mut stash = self.stash.lock();
+        if stash.held {
+            stash.held = false;
+            stash.collectors = stash.collectors.saturating_sub(1);
+            self.counts.store(false, Relaxed);
+            self.direct_again(&stash);
+        }
+    }
+
+    /// Begins to count with what is in the CQ.
+    pub(crate) fn begin_count(&self) {
+        self.stash.lock().delivered = 0;
+    }
+
+    /// Takes what the device has into the stash, tells `note` of it, and says how many completions of the consumer's the CQ has
+    /// got since the count began. `None` where polls are not diverted for it. Any context.
+    pub(crate) fn count(&self, note: impl Fn(Found)) -> Option<u32> {
+        let guard = rcu::read_lock();
+        let mut stash = self.stash.lock();
+        if !stash.held {
+            return None;
+        }
+        let Ok(lower) = self.lower.access(&guard) else {
+            return Some(stash.counted());
+        };
+        loop {
+            let want = stash.compact().min(BATCH);
+            let found = if want == 0 {
+                0
+            } else {
+                lower.poll_each(want, |wc| {
+                    // SAFETY: Polls are exclusive under this lock while they are diverted, and the queues live by the type
+                    // invariant.
+                    if let Some(completed) = unsafe { work::retire(wc) } {
+                        note(self.put(&mut stash, completed));
+                    }
+                })
+            };
+            if found < BATCH {
+                return Some(stash.counted());
+            }
+        }
+    }
+
     /// Reports what is left in the queue of a QP that the device has destroyed, and keeps the queue until the CQ goes. Sleeps.
     pub(crate) fn abandon(&self, queue: &Arc<WorkQueue>, ctx: &MaySleep, note: impl Fn(Found)) {
         loop {
@@ -318,8 +465,7 @@ impl Poller {
 
     /// Puts one completion into the stash, which has room.
     fn put(&self, stash: &mut Stash, completed: Completed) -> Found {
-        let queued = stash.entries.len().saturating_sub(stash.taken);
-        if queued >= self.depth {
+        if stash.queued() >= self.depth as usize {
             return Found::Overrun;
         }
         let found = match completed.result {
@@ -333,15 +479,17 @@ impl Poller {
     /// Gives the stash room for `more` completions and one dead queue. It cannot fail: completions are not to get lost.
     fn make_room(&self, more: usize, ctx: &MaySleep) {
         loop {
-            let (used, graves) = {
+            let (used, wanted, graves) = {
                 let mut stash = self.stash.lock();
                 let room = stash.tidy();
                 if room >= more && stash.graveyard.len() < stash.graveyard.capacity() {
                     return;
                 }
-                (stash.entries.len(), stash.graveyard.len())
+                let used = stash.entries.len();
+                let wanted = used.saturating_add(more).max(stash.reserved);
+                (used, wanted, stash.graveyard.len())
             };
-            let entries = KVVec::with_capacity(used.saturating_add(more), GFP_KERNEL);
+            let entries = KVVec::with_capacity(wanted, GFP_KERNEL);
             let graveyard = KVec::with_capacity(graves.saturating_add(4), GFP_KERNEL);
             let (Ok(mut entries), Ok(mut graveyard)) = (entries, graveyard) else {
                 ctx.check();
@@ -350,7 +498,8 @@ impl Poller {
             };
             let mut stash = self.stash.lock();
             let taken = stash.taken;
-            if stash.entries.len() > used || stash.graveyard.len() > graves {
+            let outdated = stash.entries.len() > used || stash.reserved > wanted;
+            if outdated || stash.graveyard.len() > graves {
                 continue;
             }
             for completed in stash.entries.drain_all().skip(taken) {
@@ -396,15 +545,12 @@ unsafe fn drain(lower: &Cq, sink: &mut impl Sink) {
 mod tests {
     use super::*;
     use crate::{
-        state::status::Status,
         status::Result,
         verbs::{
             fault::FaultLine,
             work::Tag, //
         }, //
     };
-    use kernel::sync::atomic::Relaxed;
-
     /// Results that are contexts.
     struct Contexts {
         list: [usize; 4],
@@ -524,6 +670,50 @@ mod tests {
         assert!(poller.diverted.load(Acquire));
         assert!(!poller.look(&ctx, |_| (), || false));
         assert!(!poller.diverted.load(Acquire));
+        Ok(())
+    }
+
+    #[test]
+    fn counted_is_what_is_there_and_what_was_taken_since() -> Result {
+        let ctx = MaySleep::of_test();
+        let poller = poller(8)?;
+        assert!(poller.count(|_| ()).is_none());
+        poller.reserve(4, GFP_KERNEL)?;
+        poller.reserve(2, GFP_KERNEL)?;
+        poller.abandon(&queue(2)?, &ctx, |_| ());
+        poller.hold();
+        poller.hold();
+        assert_eq!(poll(&poller, 1), [1, 0, 0, 0]);
+        poller.begin_count();
+        assert_eq!(poller.count(|_| ()), Some(1));
+        assert_eq!(poll(&poller, 2), [2, 0, 0, 0]);
+        poller.abandon(&queue(3)?, &ctx, |_| ());
+        assert_eq!(poller.count(|_| ()), Some(4));
+        assert_eq!(poll(&poller, 4), [1, 2, 3, 0]);
+        assert!(poller.diverted.load(Acquire));
+        poller.release();
+        poller.release();
+        assert!(!poller.diverted.load(Acquire));
+        assert!(poller.count(|_| ()).is_none());
+        Ok(())
+    }
+
+    #[test]
+    fn a_stash_is_compacted_in_order() -> Result {
+        let ctx = MaySleep::of_test();
+        let poller = poller(64)?;
+        // The fifth makes it as large as it must be.
+        for _ in 0..5 {
+            poller.abandon(&queue(3)?, &ctx, |_| ());
+        }
+        assert_eq!(poll(&poller, 2), [1, 2, 0, 0]);
+        {
+            let mut stash = poller.stash.lock();
+            let room = stash.tidy();
+            let compacted = stash.compact();
+            assert_eq!(compacted, if room == 0 { 2 } else { room });
+        }
+        assert_eq!(poll(&poller, 4), [3, 1, 2, 3]);
         Ok(())
     }
 

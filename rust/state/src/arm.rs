@@ -10,6 +10,9 @@
 //! - *Queued*: the arm is satisfied and the callback is to be called by the bottom half.
 //! - *Running*: the callback has been called and has not returned.
 //! - *Fault*: the queue overran, or failed for good.
+//! - *Held back*: queued, and the bottom half lets it wait for more (moderation). What comes meanwhile kicks,
+//!   so that the bottom half looks again.
+//! - *Urgent*: a request failed, which is not held back.
 //! - *Kick*: queue the bottom half that runs [`Arm::begin_callback`] and [`Arm::end_callback`].
 //!
 //! # States
@@ -22,7 +25,7 @@
 //! ```
 //!
 //! *Running* is a bit of its own: while it is set, arming and queueing go on, and the next callback
-//! waits for `end_callback()`.
+//! waits for `end_callback()`. *Held back* and *urgent* are bits beside *queued*, which the callback clears.
 //!
 //! # Rules (section 7.4)
 //!
@@ -35,6 +38,7 @@
 //! - Entries that are there when the queue is armed satisfy it. The lower arm reports them as missed,
 //!   and the caller passes them to [`Arm::completion`].
 //! - Callbacks of one queue never overlap, and none starts after the queue is closing.
+//! - Neither a fault nor a failed request is held back.
 
 use super::atomic::AtomicU32;
 use super::status::Status;
@@ -106,9 +110,10 @@ pub enum ArmAction {
 pub enum Placed {
     /// A successful completion that was not solicited.
     Plain,
-    /// A solicited receive, a completion with an error, or what the device judged to satisfy the lower
-    /// arm.
+    /// A solicited receive, or what the device judged to satisfy the lower arm.
     Solicited,
+    /// A completion with an error.
+    Failed,
 }
 
 /// What goes wrong with a whole queue.
@@ -143,12 +148,20 @@ const RUNNING: u32 = 1 << 5;
 const CLOSING: u32 = 1 << 6;
 /// The fault has been reported.
 const DEAD: u32 = 1 << 7;
+/// The callback that is due waits for more completions.
+const HELD: u32 = 1 << 8;
+/// A request failed since the callback became due.
+const URGENT: u32 = 1 << 9;
+
+/// What a callback that is due has beside its arm.
+const DUE: u32 = QUEUED | HELD | URGENT;
 
 /// The arm state of one completion queue, in one atomic word.
 ///
 /// # Invariants
 ///
 /// - `QUEUED` is set only together with an arm, and neither with `CLOSING` nor with `DEAD`.
+/// - `HELD` and `URGENT` are set only together with `QUEUED`, and `HELD` not with `RUNNING`.
 /// - `RUNNING` is set by one caller of [`Arm::begin_callback`] and cleared by the same one.
 pub struct Arm {
     word: AtomicU32,
@@ -214,16 +227,20 @@ impl Arm {
     /// The completion handler of the device's queue passes [`Placed::Solicited`]: the device has
     /// already compared the entry with the lower arm.
     pub fn completion(&self, placed: Placed) -> bool {
-        let needed = match placed {
-            Placed::Plain => ArmType::Any.strength(),
-            Placed::Solicited => ArmType::Solicited.strength(),
+        let (needed, urgent) = match placed {
+            Placed::Plain => (ArmType::Any.strength(), 0),
+            Placed::Solicited => (ArmType::Solicited.strength(), 0),
+            Placed::Failed => (ArmType::Solicited.strength(), URGENT),
         };
         self.update(|word| {
-            if word & (CLOSING | DEAD | QUEUED) != 0 || word & ARMED < needed {
+            if word & QUEUED != 0 {
+                return (word | urgent, word & HELD != 0);
+            }
+            if word & (CLOSING | DEAD) != 0 || word & ARMED < needed {
                 return (word, false);
             }
             // INVARIANT: Armed, and neither closing nor dead.
-            (word | QUEUED, word & RUNNING == 0)
+            (word | QUEUED | urgent, word & RUNNING == 0)
         })
     }
 
@@ -236,12 +253,35 @@ impl Arm {
                 return (word, false);
             }
             let latched = word | fault.bits();
-            if word & (CLOSING | QUEUED) != 0 || word & ARMED == 0 {
+            if word & QUEUED != 0 {
+                return (latched, word & HELD != 0);
+            }
+            if word & CLOSING != 0 || word & ARMED == 0 {
                 return (latched, false);
             }
             // INVARIANT: Armed, and neither closing nor dead: a dead queue has a fault.
             (latched | QUEUED, word & RUNNING == 0)
         })
+    }
+
+    /// The bottom half would let the callback wait for more completions. Returns whether it may; if it does
+    /// not, there is a callback to call at once, or none at all.
+    ///
+    /// From then on every completion kicks: so the bottom half looks at what there is *after* this call.
+    pub fn hold(&self) -> bool {
+        self.update(|word| {
+            if word & QUEUED == 0 || word & (OVERRUN | FATAL | URGENT | RUNNING) != 0 {
+                return (word, false);
+            }
+            // INVARIANT: Queued, and nothing runs.
+            (word | HELD, true)
+        })
+    }
+
+    /// Whether a callback is held back, for who changes what it waits for: asked after the change, it makes sure
+    /// that either the caller sees the callback or the bottom half the change.
+    pub fn is_held(&self) -> bool {
+        self.update(|word| (word, word & HELD != 0))
     }
 
     /// The bottom half is about to call the consumer. Returns the status to call it with, and clears
@@ -252,7 +292,7 @@ impl Arm {
                 return (word, None);
             }
             // INVARIANT: Nothing runs, so this caller may set `RUNNING`.
-            let running = word & !(ARMED | QUEUED) | RUNNING;
+            let running = word & !(ARMED | DUE) | RUNNING;
             if word & OVERRUN != 0 {
                 (running | DEAD, Some(Status::BufferOverflow))
             } else if word & FATAL != 0 {
@@ -278,7 +318,7 @@ impl Arm {
     /// when a callback is due after all, or none was.
     pub fn withdraw(&self) -> Option<Lower> {
         self.update(|word| {
-            if word & QUEUED == 0 || word & (OVERRUN | FATAL | RUNNING) != 0 {
+            if word & QUEUED == 0 || word & (OVERRUN | FATAL | URGENT | RUNNING) != 0 {
                 return (word, None);
             }
             let lower = if word & ARMED == ArmType::Any.strength() {
@@ -286,14 +326,14 @@ impl Arm {
             } else {
                 Lower::Solicited
             };
-            (word & !QUEUED, Some(lower))
+            (word & !DUE, Some(lower))
         })
     }
 
     /// The queue is being closed: no callback starts any more. Returns whether one is running.
     pub fn close(&self) -> bool {
         // INVARIANT: Nothing is queued on a closing queue.
-        self.update(|word| (word & !(ARMED | QUEUED) | CLOSING, word & RUNNING != 0))
+        self.update(|word| (word & !(ARMED | DUE) | CLOSING, word & RUNNING != 0))
     }
 
     /// Whether a fault has been seen: the queue and its queue pairs are not usable any more.

@@ -15,7 +15,7 @@
 //! So the files name each other through `super::`, and crate-level attributes are conditional.
 //!
 //! There are two shapes. What is touched on the data path or from several contexts at once is a small
-//! struct over one atomic word, shared by reference ([`lifetime::Life`], [`arm::Arm`],
+//! struct over one atomic word, shared by reference ([`lifetime::Life`], [`arm::Arm`], [`moderation::Moderation`],
 //! [`queue::Ring`], [`token::Mr`]). What is decided under a lock of its object is a plain `Copy` value
 //! whose methods return the next value and a list of [`effects::Effects`]
 //! ([`connector::Connector`], [`listener::Listener`], [`endpoint::SharedEndpoint`]).
@@ -53,6 +53,7 @@ pub mod flags;
 pub mod lifetime;
 pub mod limits;
 pub mod listener;
+pub mod moderation;
 pub mod patience;
 pub mod queue;
 pub mod shared_endpoint;

@@ -10,6 +10,7 @@ use loom::sync::atomic::{
 use loom::sync::{Arc, Mutex};
 use loom::thread;
 use ndk_state::arm::{Arm, ArmAction, ArmType, Fault, Placed};
+use ndk_state::moderation::{Moderation, Setting, INFINITE};
 use ndk_state::status::Status;
 
 /// A device's queue: entries, some of them the provider's own, and the lower arm.
@@ -253,5 +254,75 @@ fn no_callback_starts_after_close() {
         assert_eq!(arm.begin_callback(), None);
         let called = device.join().unwrap();
         assert!(called || !running);
+    });
+}
+
+#[test]
+fn what_ends_a_wait_is_seen_by_the_bottom_half_or_sees_the_wait() {
+    model(3, || {
+        let arm = Arc::new(Arm::new());
+        let moderation = Arc::new(Moderation::new());
+        let setting = Setting::new(INFINITE, 2, 8).unwrap();
+        moderation.set(setting);
+        let fired = Arc::new(AtomicU32::new(0));
+        assert!(matches!(arm.arm(ArmType::Any), ArmAction::ArmLower(_)));
+        assert!(arm.completion(Placed::Plain));
+        let bottom_half = {
+            let (arm, moderation, fired) = (arm.clone(), moderation.clone(), fired.clone());
+            move || {
+                // Holds first, and then looks at what it waits for.
+                if !moderation.get().is_off() && arm.hold() && !moderation.get().is_off() {
+                    return;
+                }
+                if arm.begin_callback().is_some() {
+                    fired.fetch_add(1, Relaxed);
+                    assert!(!arm.end_callback());
+                }
+            }
+        };
+        let consumer = thread::spawn({
+            let arm = arm.clone();
+            move || {
+                moderation.set(Setting::OFF);
+                arm.is_held()
+            }
+        });
+        bottom_half();
+        if consumer.join().unwrap() {
+            bottom_half();
+        }
+        assert_eq!(
+            fired.load(Relaxed),
+            1,
+            "a notification was held back for good"
+        );
+    });
+}
+
+#[test]
+fn a_failure_ends_a_wait() {
+    model(3, || {
+        let arm = Arc::new(Arm::new());
+        let fired = Arc::new(AtomicU32::new(0));
+        assert!(matches!(arm.arm(ArmType::Any), ArmAction::ArmLower(_)));
+        assert!(arm.completion(Placed::Plain));
+        let bottom_half = {
+            let (arm, fired) = (arm.clone(), fired.clone());
+            move || {
+                if !arm.hold() && arm.begin_callback().is_some() {
+                    fired.fetch_add(1, Relaxed);
+                    assert!(!arm.end_callback());
+                }
+            }
+        };
+        let device = thread::spawn({
+            let arm = arm.clone();
+            move || arm.completion(Placed::Failed)
+        });
+        bottom_half();
+        if device.join().unwrap() {
+            bottom_half();
+        }
+        assert_eq!(fired.load(Relaxed), 1);
     });
 }
