@@ -171,7 +171,8 @@ static inline int ndk_query_adapter_info(struct ndk_adapter *adapter,
  * @depth: completions that it must be able to hold, from 1
  * @notification: called when an arm is answered
  * @notification_context: for @notification
- * @affinity: CPU on which notifications are preferred, -1 for any
+ * @affinity: CPU on which notifications are preferred, -1 for any; a number of
+ *	no CPU, or of one that is offline, is no error and stands for any
  * @completion: called if the call is pending
  * @context: for @completion
  * @cq: the CQ, if the call is not pending and succeeds
@@ -545,8 +546,13 @@ static inline u32 ndk_get_cq_results(struct ndk_cq *cq,
  * @count: completions after which it comes all the same; 0 or 1 for none,
  *	U32_MAX or more than the depth for no bound
  *
- * Return: 0; -EDOM when both are without bound; -EOPNOTSUPP without
- * NDK_ADAPTER_FLAG_CQ_INTERRUPT_MODERATION; -ENOMEM.
+ * A CQ begins without. The latest call governs, also over a notification that
+ * is being held back; a count is counted from the next arm on. Results can be
+ * taken all the while. Errors of the CQ are not held back, nor are failed
+ * requests where completions are counted. Not to be called at the same time
+ * for one CQ.
+ * Return: 0; -EDOM when both are without bound; -ENOMEM; -ENODEV; -EOPNOTSUPP
+ * without NDK_ADAPTER_FLAG_CQ_INTERRUPT_MODERATION.
  */
 static inline int ndk_control_cq_interrupt_moderation(struct ndk_cq *cq,
 						      u32 interval, u32 count)

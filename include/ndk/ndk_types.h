@@ -113,7 +113,9 @@ typedef void (*ndk_close_completion_fn)(void *context);
  * typedef ndk_cq_notification_fn - an armed CQ has what it was armed for
  * @context: context given to ndk_create_cq()
  * @status: 0, -EOVERFLOW when more completions were due than the CQ holds, or
- *	-EIO when it failed. After an error the CQ and its QPs are dead.
+ *	-EIO when it failed or its device was removed. After an error the CQ
+ *	and its QPs are dead, and nothing is notified any more; results that are
+ *	there can still be taken.
  *
  * At most one call for each ndk_arm_cq(), never two at a time for one CQ. The
  * CQ may turn out to be empty.

@@ -177,6 +177,10 @@ impl Lower for Cq {
 
     fn revoke(self: Arc<Self>, ctx: &MaySleep) {
         drop(self.poller.lower().take(ctx));
+        // NDKPI: a CQ that failed for good says so once. After a close there is nobody to tell.
+        if self.arm.fault(Fault::Fatal) {
+            kick(&self);
+        }
     }
 }
 
@@ -189,12 +193,9 @@ impl CqEvents for Cq {
     }
 
     fn failed(this: ArcBorrow<'_, Self>) {
-        // NDKPI: the consumer is told once, with the overrun status; verbs devices report nothing but overruns here.
-        if this.arm.fault(Fault::Overrun) {
+        // Verbs devices report nothing but overruns here.
+        if this.overrun() {
             kick(&this.into());
-        }
-        for line in this.users.lock().iter() {
-            line.broken();
         }
     }
 }
@@ -431,13 +432,22 @@ impl Cq {
         &self.poller
     }
 
+    /// There was no room for a completion. Returns whether to kick.
+    ///
+    /// NDKPI: more completions queued than the depth is the consumer's fault. It ends the CQ, which is told once, and its QPs.
+    fn overrun(&self) -> bool {
+        for line in self.users.lock().iter() {
+            line.broken();
+        }
+        self.arm.fault(Fault::Overrun)
+    }
+
     /// Something came into the stash.
     fn found(self: &Arc<Self>, found: Found) {
         let due = match found {
             Found::Success => self.arm.completion(Placed::Plain),
             Found::Failure => self.arm.completion(Placed::Failed),
-            // NDKPI: more completions queued than the depth is the consumer's fault, and ends the CQ.
-            Found::Overrun => self.arm.fault(Fault::Overrun),
+            Found::Overrun => self.overrun(),
         };
         if due {
             kick(self);

@@ -16,7 +16,6 @@ use super::{
 use crate::{
     state::{
         arm::{
-            Fault,
             Lower,
             Placed, //
         },
@@ -129,6 +128,10 @@ impl Cq {
             let Some(count) = self.poller.count(|found| self.seen(found)) else {
                 return Look::Call;
             };
+            // A failure or a fault among them is not held back.
+            if !self.arm.hold() {
+                return Look::Call;
+            }
             if begins && count == 0 {
                 return self.take_back();
             }
@@ -176,7 +179,7 @@ impl Cq {
                 self.arm.completion(Placed::Failed);
             }
             Found::Overrun => {
-                self.arm.fault(Fault::Overrun);
+                self.overrun();
             }
         }
     }

@@ -2,85 +2,21 @@
 /* CQs: when they notify, when they do not, and what they give. The CQ of end a's receives is the one that is watched. */
 
 #include <linux/delay.h>
-#include <linux/kthread.h>
 
-#include "ndk_test.h"
-
-#define LEN 64
-
-struct cqt {
-	struct t *t;
-	struct t_pair *p;
-	struct t_cq *cq;
-	struct t_buf *in, *out;
-	unsigned int sent;
-};
-
-static struct cqt *setup(struct t *t, const struct t_cfg *cfg)
-{
-	struct cqt *c = t_alloc(t, sizeof(*c));
-
-	c->t = t;
-	c->p = t_pair(t, cfg);
-	if (!c->p)
-		return NULL;
-	c->cq = c->p->a.rcq;
-	c->in = t_buf(&c->p->a, PAGE_SIZE);
-	c->out = t_buf(&c->p->b, PAGE_SIZE);
-	return c->in && c->out ? c : NULL;
-}
-
-/* When it returns, the receive has completed at a: rxe acknowledges after it placed the completion. */
-static bool deliver(struct cqt *c, u32 flags)
-{
-	unsigned int n = ++c->sent;
-
-	if (!EXPECT_STATUS(c->t, t_post_receive(&c->p->a, n, c->in, 0, LEN), 0) ||
-	    !EXPECT_STATUS(c->t, t_post_send(&c->p->b, n, c->out, 0, LEN, flags), 0) ||
-	    !t_take_ok(&c->p->b, c->p->b.icq, n, NDK_OPERATION_SEND))
-		return false;
-	if (world.iwarp)
-		t_sleep(50);
-	return true;
-}
-
-static bool notified(struct cqt *c)
-{
-	if (!wait_for_completion_timeout(&c->cq->notified, t_ticks(5))) {
-		t_fail(c->t, "no notification");
-		return false;
-	}
-	return EXPECT_STATUS(c->t, c->cq->status, 0);
-}
-
-static bool quiet(struct cqt *c)
-{
-	if (!wait_for_completion_timeout(&c->cq->notified, msecs_to_jiffies(40)))
-		return true;
-	t_fail(c->t, "a notification that nobody armed for");
-	return false;
-}
-
-static void empty(struct cqt *c)
-{
-	struct ndk_result_ex r[8];
-
-	while (ndk_get_cq_results_ex(c->cq->cq, r, ARRAY_SIZE(r)))
-		;
-}
+#include "cqt.h"
 
 /* --- arm ------------------------------------------------------------------ */
 
 /* Proves: CQ_NOTIFICATION_CALLBACK.wrong-state, 7.4-no-arm */
 static void nothing_without_arm(struct t *t)
 {
-	struct cqt *c = setup(t, NULL);
+	struct cqt *c = cqt_setup(t, NULL);
 
-	if (!c || !deliver(c, NDK_OP_FLAG_SEND_AND_SOLICIT_EVENT))
+	if (!c || !cqt_deliver(c, NDK_OP_FLAG_SEND_AND_SOLICIT_EVENT))
 		return;
-	quiet(c);
+	cqt_quiet(c);
 	ndk_flush(c->p->a.qp);
-	quiet(c);
+	cqt_quiet(c);
 }
 
 /*
@@ -89,19 +25,19 @@ static void nothing_without_arm(struct t *t)
  */
 static void once_per_arm(struct t *t)
 {
-	struct cqt *c = setup(t, NULL);
+	struct cqt *c = cqt_setup(t, NULL);
 	int i;
 
 	if (!c)
 		return;
 	for (i = 1; i <= 3; i++) {
 		ndk_arm_cq(c->cq->cq, NDK_CQ_NOTIFY_ANY);
-		if (!deliver(c, 0) || !notified(c))
+		if (!cqt_deliver(c, 0) || !cqt_notified(c))
 			return;
-		if (!deliver(c, 0) || !deliver(c, 0) || !quiet(c))
+		if (!cqt_deliver(c, 0) || !cqt_deliver(c, 0) || !cqt_quiet(c))
 			return;
 		EXPECT_EQ(t, atomic_read(&c->cq->calls), i);
-		empty(c);
+		cqt_empty(c);
 	}
 }
 
@@ -109,17 +45,17 @@ static void once_per_arm(struct t *t)
 /* Proves: ARM_CQ.ok, 7.4-new-since */
 static void between_poll_and_arm(struct t *t)
 {
-	struct cqt *c = setup(t, NULL);
+	struct cqt *c = cqt_setup(t, NULL);
 	struct ndk_result_ex r;
 	int i;
 
 	if (!c)
 		return;
 	for (i = 0; i < 10; i++) {
-		if (!EXPECT_EQ(t, ndk_get_cq_results_ex(c->cq->cq, &r, 1), 0) || !deliver(c, 0))
+		if (!EXPECT_EQ(t, ndk_get_cq_results_ex(c->cq->cq, &r, 1), 0) || !cqt_deliver(c, 0))
 			return;
 		ndk_arm_cq(c->cq->cq, NDK_CQ_NOTIFY_ANY);
-		if (!notified(c))
+		if (!cqt_notified(c))
 			return;
 		EXPECT_EQ(t, ndk_get_cq_results_ex(c->cq->cq, &r, 1), 1);
 	}
@@ -128,14 +64,14 @@ static void between_poll_and_arm(struct t *t)
 /* Proves: ARM_CQ.ok, 7.4-match-solicited */
 static void solicited_only(struct t *t)
 {
-	struct cqt *c = setup(t, NULL);
+	struct cqt *c = cqt_setup(t, NULL);
 
 	if (!c)
 		return;
 	ndk_arm_cq(c->cq->cq, NDK_CQ_NOTIFY_SOLICITED);
-	if (!deliver(c, 0) || !quiet(c))
+	if (!cqt_deliver(c, 0) || !cqt_quiet(c))
 		return;
-	if (!deliver(c, NDK_OP_FLAG_SEND_AND_SOLICIT_EVENT) || !notified(c))
+	if (!cqt_deliver(c, NDK_OP_FLAG_SEND_AND_SOLICIT_EVENT) || !cqt_notified(c))
 		return;
 	EXPECT_EQ(t, atomic_read(&c->cq->calls), 1);
 }
@@ -143,26 +79,26 @@ static void solicited_only(struct t *t)
 /* Proves: 7.4-new-since */
 static void solicited_came_before_arm(struct t *t)
 {
-	struct cqt *c = setup(t, NULL);
+	struct cqt *c = cqt_setup(t, NULL);
 
-	if (!c || !deliver(c, NDK_OP_FLAG_SEND_AND_SOLICIT_EVENT))
+	if (!c || !cqt_deliver(c, NDK_OP_FLAG_SEND_AND_SOLICIT_EVENT))
 		return;
 	ndk_arm_cq(c->cq->cq, NDK_CQ_NOTIFY_SOLICITED);
-	notified(c);
+	cqt_notified(c);
 }
 
 /* Proves: 7.4-match-solicited */
 static void solicited_on_failed_receive(struct t *t)
 {
-	struct cqt *c = setup(t, NULL);
+	struct cqt *c = cqt_setup(t, NULL);
 
-	if (!c || !EXPECT_STATUS(t, t_post_receive(&c->p->a, 1, c->in, 0, LEN), 0))
+	if (!c || !EXPECT_STATUS(t, t_post_receive(&c->p->a, 1, c->in, 0, CQT_LEN), 0))
 		return;
 	ndk_arm_cq(c->cq->cq, NDK_CQ_NOTIFY_SOLICITED);
-	if (!quiet(c))
+	if (!cqt_quiet(c))
 		return;
 	ndk_flush(c->p->a.qp);
-	if (notified(c))
+	if (cqt_notified(c))
 		t_take_status(&c->p->a, c->cq, 1, NDK_OPERATION_RECEIVE, -ECANCELED);
 }
 
@@ -170,35 +106,35 @@ static void solicited_on_failed_receive(struct t *t)
 /* Proves: 7.4-match-solicited */
 static void solicited_on_failed_send(struct t *t)
 {
-	struct cqt *c = setup(t, NULL);
+	struct cqt *c = cqt_setup(t, NULL);
 
 	if (!c)
 		return;
 	c->cq = c->p->b.icq;
-	if (!EXPECT_STATUS(t, t_post_send(&c->p->b, 1, c->out, 0, LEN, 0), 0))
+	if (!EXPECT_STATUS(t, t_post_send(&c->p->b, 1, c->out, 0, CQT_LEN, 0), 0))
 		return;
 	ndk_arm_cq(c->cq->cq, NDK_CQ_NOTIFY_SOLICITED);
-	if (!quiet(c))
+	if (!cqt_quiet(c))
 		return;
 	ndk_flush(c->p->b.qp);
-	if (notified(c))
+	if (cqt_notified(c))
 		t_take_status(&c->p->b, c->cq, 1, NDK_OPERATION_SEND, -ECANCELED);
 }
 
 /* Proves: ARM_CQ.ok, 7.4-match-errors */
 static void errors_means_faults_of_the_cq(struct t *t)
 {
-	struct cqt *c = setup(t, NULL);
+	struct cqt *c = cqt_setup(t, NULL);
 
 	if (!c)
 		return;
 	ndk_arm_cq(c->cq->cq, NDK_CQ_NOTIFY_ERRORS);
-	if (!deliver(c, 0) || !deliver(c, NDK_OP_FLAG_SEND_AND_SOLICIT_EVENT) || !quiet(c))
+	if (!cqt_deliver(c, 0) || !cqt_deliver(c, NDK_OP_FLAG_SEND_AND_SOLICIT_EVENT) || !cqt_quiet(c))
 		return;
-	if (!EXPECT_STATUS(t, t_post_receive(&c->p->a, 99, c->in, 0, LEN), 0))
+	if (!EXPECT_STATUS(t, t_post_receive(&c->p->a, 99, c->in, 0, CQT_LEN), 0))
 		return;
 	ndk_flush(c->p->a.qp);
-	quiet(c);
+	cqt_quiet(c);
 }
 
 static int strength(u32 type)
@@ -211,17 +147,17 @@ static void merge(struct t *t)
 {
 	u32 first = t->arg / 10, second = t->arg % 10;
 	int stronger = max(strength(first), strength(second));
-	struct cqt *c = setup(t, NULL);
+	struct cqt *c = cqt_setup(t, NULL);
 
 	if (!c)
 		return;
 	ndk_arm_cq(c->cq->cq, first);
 	ndk_arm_cq(c->cq->cq, second);
-	if (!deliver(c, 0) || !(stronger == 2 ? notified(c) : quiet(c)))
+	if (!cqt_deliver(c, 0) || !(stronger == 2 ? cqt_notified(c) : cqt_quiet(c)))
 		return;
-	if (!deliver(c, NDK_OP_FLAG_SEND_AND_SOLICIT_EVENT) || !(stronger == 1 ? notified(c) : quiet(c)))
+	if (!cqt_deliver(c, NDK_OP_FLAG_SEND_AND_SOLICIT_EVENT) || !(stronger == 1 ? cqt_notified(c) : cqt_quiet(c)))
 		return;
-	if (!deliver(c, NDK_OP_FLAG_SEND_AND_SOLICIT_EVENT) || !quiet(c))
+	if (!cqt_deliver(c, NDK_OP_FLAG_SEND_AND_SOLICIT_EVENT) || !cqt_quiet(c))
 		return;
 	EXPECT_EQ(t, atomic_read(&c->cq->calls), stronger ? 1 : 0);
 }
@@ -238,16 +174,16 @@ static void arm_again(struct t_cq *cq)
 /* Proves: ARM_CQ.softirq, 7.4-one-shot, 7.4-serial */
 static void arm_inside(struct t *t)
 {
-	struct cqt *c = setup(t, NULL);
+	struct cqt *c = cqt_setup(t, NULL);
 
 	if (!c)
 		return;
 	c->cq->then = arm_again;
 	ndk_arm_cq(c->cq->cq, NDK_CQ_NOTIFY_ANY);
-	if (!deliver(c, 0) || !notified(c))
+	if (!cqt_deliver(c, 0) || !cqt_notified(c))
 		return;
 	/* What was there at the first may answer the second arm or not; this must. */
-	if (!deliver(c, 0) || !notified(c))
+	if (!cqt_deliver(c, 0) || !cqt_notified(c))
 		return;
 	t_sleep(50);
 	EXPECT_EQ(t, atomic_read(&c->cq->calls), 2);
@@ -276,7 +212,7 @@ static void receive_in_callback(struct t_cq *cq)
 		n = ndk_get_cq_results_ex(cq->cq, r, ARRAY_SIZE(r));
 		for (i = 0; i < n; i++) {
 			EXPECT_STATUS(c->t, r[i].status, 0);
-			EXPECT_STATUS(c->t, t_post_receive(&c->p->a, 1, c->in, 0, LEN), 0);
+			EXPECT_STATUS(c->t, t_post_receive(&c->p->a, 1, c->in, 0, CQT_LEN), 0);
 			if (atomic_inc_return(&d->received) == ROUNDS)
 				complete(&d->done);
 		}
@@ -293,7 +229,7 @@ static void drive(struct t *t, struct cqt *c, struct driven *d)
 	int i, posted;
 
 	for (i = 0; i < 16; i++)
-		if (!EXPECT_STATUS(t, t_post_receive(&c->p->a, 1, c->in, 0, LEN), 0))
+		if (!EXPECT_STATUS(t, t_post_receive(&c->p->a, 1, c->in, 0, CQT_LEN), 0))
 			return;
 	c->cq->arg = d;
 	c->cq->then = receive_in_callback;
@@ -301,7 +237,7 @@ static void drive(struct t *t, struct cqt *c, struct driven *d)
 	for (posted = 0; posted < ROUNDS; posted++) {
 		if (posted >= 8 && !t_take(c->p->b.icq, &r))
 			return;
-		if (!EXPECT_STATUS(t, t_post_send(&c->p->b, 1, c->out, 0, LEN, 0), 0))
+		if (!EXPECT_STATUS(t, t_post_send(&c->p->b, 1, c->out, 0, CQT_LEN, 0), 0))
 			return;
 	}
 	if (!wait_for_completion_timeout(&d->done, t_ticks(10)))
@@ -311,7 +247,7 @@ static void drive(struct t *t, struct cqt *c, struct driven *d)
 /* Proves: ARM_CQ.softirq, GET_CQ_RESULTS_EX.softirq, RECEIVE.softirq, 7.4-serial */
 static void driven_by_callbacks(struct t *t)
 {
-	struct cqt *c = setup(t, NULL);
+	struct cqt *c = cqt_setup(t, NULL);
 	struct driven *d = t_alloc(t, sizeof(*d));
 
 	if (!c)
@@ -329,7 +265,7 @@ static void driven_by_callbacks(struct t *t)
 /* Proves: GET_CQ_RESULTS.ok, GET_CQ_RESULTS.bad-argument, GET_CQ_RESULTS_EX.ok, 6.4-error-code */
 static void two_forms_one_queue(struct t *t)
 {
-	struct cqt *c = setup(t, NULL);
+	struct cqt *c = cqt_setup(t, NULL);
 	struct ndk_result plain[3];
 	struct ndk_result_ex ex[8];
 	int i;
@@ -337,7 +273,7 @@ static void two_forms_one_queue(struct t *t)
 	if (!c)
 		return;
 	for (i = 0; i < 6; i++)
-		if (!deliver(c, 0))
+		if (!cqt_deliver(c, 0))
 			return;
 	memset(plain, 0xa5, sizeof(plain));
 	EXPECT_EQ(t, ndk_get_cq_results(c->cq->cq, plain, 0), 0);
@@ -345,7 +281,7 @@ static void two_forms_one_queue(struct t *t)
 		return;
 	for (i = 0; i < 2; i++) {
 		EXPECT_STATUS(t, plain[i].status, 0);
-		EXPECT_EQ(t, plain[i].bytes_transferred, LEN);
+		EXPECT_EQ(t, plain[i].bytes_transferred, CQT_LEN);
 		EXPECT_EQ(t, (long)plain[i].request_context, i + 1);
 		EXPECT(t, plain[i].qp_context == &c->p->a);
 	}
@@ -361,7 +297,7 @@ static void two_forms_one_queue(struct t *t)
 		return;
 	for (i = 0; i < 2; i++) {
 		EXPECT_STATUS(t, ex[i].status, 0);
-		EXPECT_EQ(t, ex[i].bytes_transferred, LEN);
+		EXPECT_EQ(t, ex[i].bytes_transferred, CQT_LEN);
 		EXPECT_EQ(t, (long)ex[i].request_context, i + 5);
 		EXPECT(t, ex[i].qp_context == &c->p->a);
 		EXPECT_EQ(t, ex[i].type, NDK_OPERATION_RECEIVE);
@@ -388,19 +324,19 @@ static void two_qps_one_cq(struct t *t)
 {
 	struct t_end *a2 = t_alloc(t, sizeof(*a2)), *b2 = t_alloc(t, sizeof(*b2));
 	const struct t_cfg cfg = { .one_cq = true };
-	struct cqt *c = setup(t, &cfg);
+	struct cqt *c = cqt_setup(t, &cfg);
 	struct ndk_result_ex r;
 	int i, first = 0, second = 0;
 
 	if (!c || !second_connection(c->p, a2, b2))
 		return;
 	for (i = 0; i < 4; i++) {
-		EXPECT_STATUS(t, t_post_receive(&c->p->a, 10 + i, c->in, 0, LEN), 0);
-		EXPECT_STATUS(t, t_post_receive(a2, 20 + i, c->in, 0, LEN), 0);
+		EXPECT_STATUS(t, t_post_receive(&c->p->a, 10 + i, c->in, 0, CQT_LEN), 0);
+		EXPECT_STATUS(t, t_post_receive(a2, 20 + i, c->in, 0, CQT_LEN), 0);
 	}
 	for (i = 0; i < 4; i++) {
-		EXPECT_STATUS(t, t_post_send(&c->p->b, 1, c->out, 0, LEN, 0), 0);
-		EXPECT_STATUS(t, t_post_send(b2, 2, c->out, 0, LEN, 0), 0);
+		EXPECT_STATUS(t, t_post_send(&c->p->b, 1, c->out, 0, CQT_LEN, 0), 0);
+		EXPECT_STATUS(t, t_post_send(b2, 2, c->out, 0, CQT_LEN, 0), 0);
 	}
 	for (i = 0; i < 8; i++) {
 		if (!t_take(c->cq, &r) || !EXPECT_STATUS(t, r.status, 0))
@@ -417,12 +353,12 @@ static void two_qps_one_cq(struct t *t)
 	if (!t_drain(c->p->b.icq, 8, 0))
 		return;
 	/* A flush is of one QP. */
-	EXPECT_STATUS(t, t_post_receive(&c->p->a, 31, c->in, 0, LEN), 0);
-	EXPECT_STATUS(t, t_post_receive(a2, 32, c->in, 0, LEN), 0);
+	EXPECT_STATUS(t, t_post_receive(&c->p->a, 31, c->in, 0, CQT_LEN), 0);
+	EXPECT_STATUS(t, t_post_receive(a2, 32, c->in, 0, CQT_LEN), 0);
 	ndk_flush(c->p->a.qp);
 	t_take_status(&c->p->a, c->cq, 31, NDK_OPERATION_RECEIVE, -ECANCELED);
 	EXPECT(t, t_no_result(c->cq, 50));
-	EXPECT_STATUS(t, t_post_send(b2, 2, c->out, 0, LEN, 0), 0);
+	EXPECT_STATUS(t, t_post_send(b2, 2, c->out, 0, CQT_LEN, 0), 0);
 	t_take_ok(a2, c->cq, 32, NDK_OPERATION_RECEIVE);
 }
 
@@ -450,17 +386,17 @@ static void overrun(struct t *t)
 	p->a.rcq = tiny;
 	if (!t_end_qp(&p->a) || !t_establish(&p->a, p->listener, &p->b))
 		return;
-	in = t_buf(&p->a, LEN);
-	out = t_buf(&p->b, LEN);
+	in = t_buf(&p->a, CQT_LEN);
+	out = t_buf(&p->b, CQT_LEN);
 	if (!in || !out)
 		return;
 	for (i = 0; i < FLOOD; i++)
-		if (!EXPECT_STATUS(t, t_post_receive(&p->a, i, in, 0, LEN), 0))
+		if (!EXPECT_STATUS(t, t_post_receive(&p->a, i, in, 0, CQT_LEN), 0))
 			return;
 	if (t->arg >= 0)
 		ndk_arm_cq(tiny->cq, t->arg);
 	for (i = 0; i < FLOOD; i++)
-		t_post_send(&p->b, i, out, 0, LEN, 0);
+		t_post_send(&p->b, i, out, 0, CQT_LEN, 0);
 	if (t->arg < 0) {
 		/* Nobody is armed: the next arm hears of it. */
 		t_sleep(500);
@@ -486,8 +422,8 @@ static void close_while_armed(struct t *t)
 	int i;
 
 	for (i = 0; i < 5; i++) {
-		c = setup(t, NULL);
-		if (!c || !EXPECT_STATUS(t, t_post_receive(&c->p->a, 1, c->in, 0, LEN), 0))
+		c = cqt_setup(t, NULL);
+		if (!c || !EXPECT_STATUS(t, t_post_receive(&c->p->a, 1, c->in, 0, CQT_LEN), 0))
 			return;
 		ndk_arm_cq(c->cq->cq, NDK_CQ_NOTIFY_ANY);
 		/* The flush of the QP answers the arm while the CQ is being closed. */
@@ -505,9 +441,9 @@ static void close_while_armed(struct t *t)
 /* Proves: CLOSE_OBJECT.ok */
 static void close_with_results(struct t *t)
 {
-	struct cqt *c = setup(t, NULL);
+	struct cqt *c = cqt_setup(t, NULL);
 
-	if (!c || !deliver(c, 0) || !deliver(c, 0))
+	if (!c || !cqt_deliver(c, 0) || !cqt_deliver(c, 0))
 		return;
 	t_close_start(t, &c->p->a.connector->header);
 	t_close_start(t, &c->p->a.qp->header);

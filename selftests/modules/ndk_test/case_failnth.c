@@ -6,50 +6,7 @@
  * make are failed from outside, through failslab, while "one_life" runs.
  */
 
-#include <linux/sched.h>
-
-#include "ndk_test.h"
-
-#ifdef CONFIG_FAULT_INJECTION
-static void fail_nth(unsigned int n)
-{
-	WRITE_ONCE(current->fail_nth, n);
-}
-
-/* Whether there were that many. */
-static bool was_hit(void)
-{
-	bool hit = !READ_ONCE(current->fail_nth);
-
-	WRITE_ONCE(current->fail_nth, 0);
-	return hit;
-}
-#else
-static void fail_nth(unsigned int n)
-{
-}
-
-static bool was_hit(void)
-{
-	return false;
-}
-#endif
-
-#define MOST 100
-
-/* Nobody hears of a failure but by its status; the call that follows works. */
-static bool judge(struct t *t, const char *what, unsigned int n, bool hit, int status)
-{
-	if (!hit && status) {
-		t_fail(t, "%s: %s with no allocation failed", what, t_errname(status));
-		return false;
-	}
-	if (hit && status && status != -ENOMEM) {
-		t_fail(t, "%s: %s with allocation %u failed", what, t_errname(status), n);
-		return false;
-	}
-	return true;
-}
+#include "failnth.h"
 
 /* Proves: 2.3-failed, 2.3-memory */
 static void create(struct t *t)

@@ -486,8 +486,6 @@ static void not_offered(struct t *t)
 						t_created, w, (struct ndk_qp **)&out), -EOPNOTSUPP);
 	EXPECT(t, !(info.adapter_flags & NDK_ADAPTER_FLAG_CQ_RESIZE));
 	EXPECT_STATUS(t, ndk_resize_cq(a->rcq->cq, 64, t_done, w), -EOPNOTSUPP);
-	EXPECT(t, !(info.adapter_flags & NDK_ADAPTER_FLAG_CQ_INTERRUPT_MODERATION));
-	EXPECT_STATUS(t, ndk_control_cq_interrupt_moderation(a->rcq->cq, 100, 16), -EOPNOTSUPP);
 	EXPECT(t, out == t_poison());
 	/* And the connection has not noticed. */
 	t_ping(&p->a, &p->b);

@@ -281,6 +281,7 @@ static void everything_is_enodev(struct t *t)
 	EXPECT_STATUS(t, ndk_receive(b->qp, CTX(1), &sge, 1), -ENODEV);
 	EXPECT_STATUS(t, ndk_write(b->qp, CTX(1), &sge, 1, 0, 0, 0), -ENODEV);
 	EXPECT_STATUS(t, ndk_read(b->qp, CTX(1), &sge, 1, 0, 0, 0), -ENODEV);
+	EXPECT_STATUS(t, ndk_control_cq_interrupt_moderation(b->rcq->cq, 1, 2), -ENODEV);
 	ndk_flush(b->qp);
 	ndk_arm_cq(b->rcq->cq, NDK_CQ_NOTIFY_ERRORS);
 	EXPECT_EQ(t, ndk_get_cq_results_ex(b->icq->cq, &result, 1), 0);
@@ -332,6 +333,71 @@ static void pending_requests(struct t *t)
 	EXPECT_STATUS(t, t_wait(w, ndk_accept(ci, incoming->b.qp, 1, 1, NULL, 0, t_gone, &incoming->b, t_done, w)),
 		      -ENODEV);
 	EXPECT_STATUS(t, ndk_reject(ci, NULL, 0), -ENODEV);
+	if (link_comes_back(t, 'b'))
+		works_again(t);
+}
+
+/* --- CQs ------------------------------------------------------------------ */
+
+static bool fault(struct t_cq *cq)
+{
+	/* The end of the requests may have answered first. */
+	while (wait_for_completion_timeout(&cq->notified, t_ticks(5))) {
+		if (cq->status)
+			return EXPECT_STATUS(cq->t, cq->status, -EIO);
+		ndk_arm_cq(cq->cq, NDK_CQ_NOTIFY_ERRORS);
+	}
+	t_fail(cq->t, "the CQ has not notified");
+	return false;
+}
+
+/* Armed or not: each tells once that it is over, and gives what its requests became. Proves: 12-removal, 7.4-fault-latched */
+static void armed_cqs_fail(struct t *t)
+{
+	struct t_pair *p = t_pair(t, NULL);
+	struct t_cq *any, *errors, *held, *idle;
+	struct t_buf *buf;
+	int calls, i;
+
+	if (!p)
+		return;
+	any = p->b.rcq;
+	errors = t_cq(&p->b, 8);
+	held = t_cq(&p->b, 8);
+	idle = t_cq(&p->b, 8);
+	buf = t_buf(&p->b, 64);
+	if (!errors || !held || !idle || !buf)
+		return;
+	for (i = 1; i <= 3; i++)
+		EXPECT_STATUS(t, t_post_receive(&p->b, i, buf, 0, 64), 0);
+	EXPECT_STATUS(t, ndk_control_cq_interrupt_moderation(held->cq, U32_MAX, 4), 0);
+	ndk_arm_cq(any->cq, NDK_CQ_NOTIFY_ANY);
+	ndk_arm_cq(errors->cq, NDK_CQ_NOTIFY_ERRORS);
+	ndk_arm_cq(held->cq, NDK_CQ_NOTIFY_SOLICITED);
+	if (t_host(t, "link_del b"))
+		return;
+	if (fault(any) && fault(errors) && fault(held)) {
+		EXPECT_EQ(t, atomic_read(&errors->calls), 1);
+		EXPECT_EQ(t, atomic_read(&held->calls), 1);
+	}
+	EXPECT_EQ(t, atomic_read(&idle->calls), 0);
+	ndk_arm_cq(idle->cq, NDK_CQ_NOTIFY_ANY);
+	fault(idle);
+	/* Once. */
+	calls = atomic_read(&any->calls);
+	ndk_arm_cq(any->cq, NDK_CQ_NOTIFY_ANY);
+	ndk_arm_cq(idle->cq, NDK_CQ_NOTIFY_ANY);
+	t_sleep(50);
+	EXPECT_EQ(t, atomic_read(&any->calls), calls);
+	EXPECT_EQ(t, atomic_read(&idle->calls), 1);
+	for (i = 1; i <= 3; i++) {
+		struct ndk_result_ex r;
+
+		if (!EXPECT_EQ(t, ndk_get_cq_results_ex(any->cq, &r, 1), 1))
+			break;
+		EXPECT_STATUS(t, r.status, -ECANCELED);
+		EXPECT_EQ(t, (long)r.request_context, i);
+	}
 	if (link_comes_back(t, 'b'))
 		works_again(t);
 }
@@ -429,6 +495,7 @@ static const struct t_case cases[] = {
 	{ "sixteen_busy_connections_lose_the_active_link", busy_connections, SIDE_A },
 	{ "every_call_is_enodev", everything_is_enodev },
 	{ "pending_requests_end", pending_requests },
+	{ "cqs_fail_once_armed_or_not", armed_cqs_fail },
 	{ "clients_hear_of_removal_and_arrival", clients_hear },
 	{ "adapters_held_over_several_lives_of_the_link", held_over_several_lives },
 };

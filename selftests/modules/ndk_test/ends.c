@@ -135,6 +135,7 @@ void t_notified(void *context, int status)
 	if (atomic_inc_return(&cq->inside) > 1)
 		t_fail(cq->t, "two notifications of one CQ at a time");
 	cq->status = status;
+	cq->cpu = smp_processor_id();
 	atomic_inc(&cq->calls);
 	then = READ_ONCE(cq->then);
 	if (then)
@@ -152,7 +153,7 @@ void t_cq_stop(struct t_cq *cq)
 		t_sleep(1);
 }
 
-struct t_cq *t_cq(struct t_end *e, u32 depth)
+struct t_cq *t_cq_near(struct t_end *e, u32 depth, int affinity)
 {
 	struct t_cq *cq = t_alloc(e->t, sizeof(*cq));
 	struct t_await *w = t_await(e->t, "create CQ");
@@ -162,7 +163,7 @@ struct t_cq *t_cq(struct t_end *e, u32 depth)
 
 	cq->t = e->t;
 	init_completion(&cq->notified);
-	rc = ndk_create_cq(e->adapter, depth, t_notified, cq, -1, t_created, w, (struct ndk_cq **)&out);
+	rc = ndk_create_cq(e->adapter, depth, t_notified, cq, affinity, t_created, w, (struct ndk_cq **)&out);
 	h = t_create_end(e, KIND_CQ, w, rc, &out, &status);
 	if (!h) {
 		t_fail(e->t, "create CQ: %s", t_errname(status));
@@ -170,6 +171,11 @@ struct t_cq *t_cq(struct t_end *e, u32 depth)
 	}
 	cq->cq = container_of(h, struct ndk_cq, header);
 	return cq;
+}
+
+struct t_cq *t_cq(struct t_end *e, u32 depth)
+{
+	return t_cq_near(e, depth, -1);
 }
 
 /* --- ends ----------------------------------------------------------------- */

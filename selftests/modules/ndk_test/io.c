@@ -208,6 +208,14 @@ bool t_take_ok(struct t_end *e, struct t_cq *cq, unsigned long ctx, u32 type)
 	return t_take_status(e, cq, ctx, type, 0);
 }
 
+bool t_take_ok_now(struct t_end *e, struct t_cq *cq, unsigned long ctx)
+{
+	struct ndk_result_ex r;
+
+	return EXPECT_EQ(e->t, ndk_get_cq_results_ex(cq->cq, &r, 1), 1) && EXPECT_STATUS(e->t, r.status, 0) &&
+	       EXPECT_EQ(e->t, (long)r.request_context, ctx);
+}
+
 bool t_drain(struct t_cq *cq, unsigned int nr, int status)
 {
 	struct ndk_result_ex r;

@@ -73,6 +73,7 @@ extern const struct t_group adapter_group;
 extern const struct t_group lifetime_group;
 extern const struct t_group arguments_group;
 extern const struct t_group cq_group;
+extern const struct t_group moderation_group;
 extern const struct t_group datapath_group;
 extern const struct t_group queues_group;
 extern const struct t_group defer_group;
@@ -85,6 +86,7 @@ extern const struct t_group teardown_group;
 extern const struct t_group disconnect_group;
 extern const struct t_group removal_group;
 extern const struct t_group failnth_group;
+extern const struct t_group failnth_cq_group;
 extern const struct t_group hostile_group;
 extern const struct t_group shared_endpoint_group;
 extern const struct t_group exhaustion_group;
@@ -236,6 +238,8 @@ struct t_cq {
 	atomic_t calls;
 	atomic_t inside;
 	int status;
+	/* where the last notification ran */
+	int cpu;
 	void (*then)(struct t_cq *cq);
 	void *arg;
 };
@@ -303,6 +307,8 @@ void *t_poison(void);
 bool t_end_init(struct t *t, struct t_end *e, enum t_side side, const struct t_cfg *cfg);
 bool t_end_qp(struct t_end *e);
 struct t_cq *t_cq(struct t_end *e, u32 depth);
+/* Wants its notifications on that CPU. */
+struct t_cq *t_cq_near(struct t_end *e, u32 depth, int affinity);
 /* Starts to close everything of an end, in an order that is the reverse of the natural one. */
 void t_end_close_start(struct t_end *e);
 
@@ -381,6 +387,8 @@ bool t_try_take(struct t_cq *cq, struct ndk_result_ex *r, unsigned int ms);
 /* The next result is the success of this request. */
 bool t_take_ok(struct t_end *e, struct t_cq *cq, unsigned long ctx, u32 type);
 bool t_take_status(struct t_end *e, struct t_cq *cq, unsigned long ctx, u32 type, int status);
+/* The success of this request is there, without a wait. */
+bool t_take_ok_now(struct t_end *e, struct t_cq *cq, unsigned long ctx);
 bool t_no_result(struct t_cq *cq, unsigned int ms);
 /* Empties a CQ until nr results came; all with this status. */
 bool t_drain(struct t_cq *cq, unsigned int nr, int status);

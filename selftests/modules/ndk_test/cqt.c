@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: GPL-2.0
+/* A connection one CQ of which is watched: that of end a's receives. */
+
+#include "cqt.h"
+
+struct cqt *cqt_setup(struct t *t, const struct t_cfg *cfg)
+{
+	struct cqt *c = t_alloc(t, sizeof(*c));
+
+	c->t = t;
+	c->p = t_pair(t, cfg);
+	if (!c->p)
+		return NULL;
+	c->cq = c->p->a.rcq;
+	c->in = t_buf(&c->p->a, PAGE_SIZE);
+	c->out = t_buf(&c->p->b, PAGE_SIZE);
+	return c->in && c->out ? c : NULL;
+}
+
+bool cqt_deliver(struct cqt *c, u32 flags)
+{
+	unsigned int n = ++c->sent;
+
+	if (!EXPECT_STATUS(c->t, t_post_receive(&c->p->a, n, c->in, 0, CQT_LEN), 0) ||
+	    !EXPECT_STATUS(c->t, t_post_send(&c->p->b, n, c->out, 0, CQT_LEN, flags), 0) ||
+	    !t_take_ok(&c->p->b, c->p->b.icq, n, NDK_OPERATION_SEND))
+		return false;
+	if (world.iwarp)
+		t_sleep(50);
+	return true;
+}
+
+bool cqt_notified(struct cqt *c)
+{
+	if (!wait_for_completion_timeout(&c->cq->notified, t_ticks(5))) {
+		t_fail(c->t, "no notification");
+		return false;
+	}
+	return EXPECT_STATUS(c->t, c->cq->status, 0);
+}
+
+bool cqt_quiet(struct cqt *c)
+{
+	if (!wait_for_completion_timeout(&c->cq->notified, msecs_to_jiffies(40)))
+		return true;
+	t_fail(c->t, "a notification that nobody armed for");
+	return false;
+}
+
+void cqt_empty(struct cqt *c)
+{
+	struct ndk_result_ex r[8];
+
+	while (ndk_get_cq_results_ex(c->cq->cq, r, ARRAY_SIZE(r)))
+		;
+}

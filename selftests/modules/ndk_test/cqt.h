@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* A connection one CQ of which is watched: that of end a's receives. */
+#ifndef _NDK_TEST_CQT_H
+#define _NDK_TEST_CQT_H
+
+#include "ndk_test.h"
+
+#define CQT_LEN 64
+
+struct cqt {
+	struct t *t;
+	struct t_pair *p;
+	struct t_cq *cq;
+	struct t_buf *in, *out;
+	unsigned int sent;
+};
+
+struct cqt *cqt_setup(struct t *t, const struct t_cfg *cfg);
+/* When it returns, the receive has completed at a: rxe acknowledges after it placed the completion. */
+bool cqt_deliver(struct cqt *c, u32 flags);
+/* The CQ notifies, with success. */
+bool cqt_notified(struct cqt *c);
+/* It does not, for 40 ms. */
+bool cqt_quiet(struct cqt *c);
+/* Takes all results. */
+void cqt_empty(struct cqt *c);
+
+#endif /* _NDK_TEST_CQT_H */
