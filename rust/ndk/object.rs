@@ -40,11 +40,14 @@ use crate::{
     },
     ffi,
     queues,
-    state::lifetime::{
-        Closed,
-        Kind,
-        Last,
-        Life, //
+    state::{
+        lifetime::{
+            Closed,
+            Kind,
+            Last,
+            Life, //
+        },
+        status::Status, //
     },
     status::Result,
     sync::{
@@ -411,6 +414,10 @@ where
             match made {
                 // NDKPI: with a pending create the object travels in the completion alone.
                 Ok(object) => completion.call(ctx, Ok(into_handle(object).cast())),
+                // What kept it from being made was the close of its parent: a request that a close cancelled.
+                Err(Status::InvalidDeviceState) if parent.head().is_closing() => {
+                    completion.call(ctx, Err(Status::Cancelled));
+                }
                 Err(status) => completion.call(ctx, Err(status)),
             }
             // A request of the parent until its callback has returned.

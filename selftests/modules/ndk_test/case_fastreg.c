@@ -398,7 +398,7 @@ static void initialized_again(struct t *t)
 
 /* --- remote invalidation -------------------------------------------------- */
 
-/* Proves: SEND_AND_INVALIDATE.ok, 6.5-types, 7.3-any-getter, 7.3-invalidated-first */
+/* Proves: SEND_AND_INVALIDATE.ok, 6.5-types, 6.5-receive-bit, 7.3-any-getter, 7.3-invalidated-first */
 static void remote_invalidation(struct t *t)
 {
 	struct ft *f = setup(t, true);
@@ -437,6 +437,7 @@ static void remote_invalidation(struct t *t)
 			if (!t_take(f->b->rcq, &r) || !EXPECT_STATUS(t, r.status, 0))
 				return;
 			EXPECT_EQ(t, r.type, NDK_OPERATION_RECEIVE_AND_INVALIDATE);
+			EXPECT(t, r.type & NDK_OPERATION_RECEIVE);
 			EXPECT_EQ(t, (u32)r.type_specific, token);
 			EXPECT_EQ(t, r.bytes_transferred, 64);
 		}

@@ -274,7 +274,7 @@ void t_track(struct t *t, struct ndk_object_header *header, u32 type)
 	spin_unlock_irqrestore(&t->lock, flags);
 }
 
-static bool untrack(struct t *t, struct ndk_object_header *header)
+bool t_untrack(struct t *t, struct ndk_object_header *header)
 {
 	unsigned long flags;
 	bool found = false;
@@ -335,7 +335,7 @@ struct t_await *t_close_then(struct t *t, struct ndk_object_header *header,
 	struct t_await *w = t_await(t, close_name(header->type));
 	int rc;
 
-	if (!untrack(t, header))
+	if (!t_untrack(t, header))
 		t_fail(t, "%s: closed twice by the test", w->what);
 	w->then = then;
 	w->arg = arg;

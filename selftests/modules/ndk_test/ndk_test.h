@@ -72,6 +72,10 @@ struct t_group {
 extern const struct t_group adapter_group;
 extern const struct t_group lifetime_group;
 extern const struct t_group arguments_group;
+extern const struct t_group contexts_group;
+extern const struct t_group pending_group;
+extern const struct t_group rules_group;
+extern const struct t_group events_group;
 extern const struct t_group cq_group;
 extern const struct t_group moderation_group;
 extern const struct t_group datapath_group;
@@ -213,6 +217,8 @@ bool t_is_done(struct t_await *w);
 bool t_has_left(struct t_await *w);
 
 void t_track(struct t *t, struct ndk_object_header *header, u32 type);
+/* The case closes it without the kit; false if it is not known. */
+bool t_untrack(struct t *t, struct ndk_object_header *header);
 struct t_await *t_close_start(struct t *t, struct ndk_object_header *header);
 struct t_await *t_close_then(struct t *t, struct ndk_object_header *header,
 			     void (*then)(struct t_await *w), void *arg);
