@@ -41,7 +41,7 @@ if ! ndk_test_up; then
 fi
 fail_nth_setup
 kmemleak_clear
-ndk_test_cases failnth failnth_cq
+ndk_test_cases failnth failnth_cq failnth_posts
 ktap_plan $((${#CASES[@]} + 8))
 for case in "${CASES[@]}"; do run_case "$case"; done
 check "one of the first 40 allocations fails" many_lives 1 40 1

@@ -230,7 +230,7 @@ static void do_listen(struct t *t)
 }
 
 /* connect, accept, complete connect, disconnect: each call with each of its allocations failed, on fresh connections. */
-enum step { CONNECT, CONNECT_SHARED, ACCEPT, COMPLETE, DISCONNECT, REJECT };
+enum step { CONNECT, CONNECT_SHARED, ACCEPT, ACCEPT_EX, COMPLETE, COMPLETE_EX, DISCONNECT, REJECT };
 
 static bool one_step(struct t *t, struct t_pair *p, enum step step, unsigned int n, bool *hit)
 {
@@ -276,10 +276,12 @@ static bool one_step(struct t *t, struct t_pair *p, enum step step, unsigned int
 		return EXPECT_STATUS(t, t_join(connect), -ECONNREFUSED);
 	}
 	accept = t_await(t, "accept");
-	if (step == ACCEPT)
+	if (step == ACCEPT || step == ACCEPT_EX)
 		fail_nth(n);
-	rc = ndk_accept(incoming, p->b.qp, 1, 1, "yes", 3, t_gone, &p->b, t_done, accept);
-	if (step == ACCEPT)
+	rc = step == ACCEPT_EX ?
+		ndk_accept_ex(incoming, p->b.qp, 1, 1, "yes", 3, t_gone_ex, &p->b, t_done, accept) :
+		ndk_accept(incoming, p->b.qp, 1, 1, "yes", 3, t_gone, &p->b, t_done, accept);
+	if (step == ACCEPT || step == ACCEPT_EX)
 		*hit = was_hit();
 	p->b.connector = incoming;
 	if (rc != -EINPROGRESS) {
@@ -292,10 +294,11 @@ static bool one_step(struct t *t, struct t_pair *p, enum step step, unsigned int
 	if (!EXPECT_STATUS(t, t_join(connect), 0))
 		return false;
 	complete = t_await(t, "complete connect");
-	if (step == COMPLETE)
+	if (step == COMPLETE || step == COMPLETE_EX)
 		fail_nth(n);
-	rc = ndk_complete_connect(p->a.connector, t_gone, &p->a, t_done, complete);
-	if (step == COMPLETE)
+	rc = step == COMPLETE_EX ? ndk_complete_connect_ex(p->a.connector, t_gone_ex, &p->a, t_done, complete) :
+				   ndk_complete_connect(p->a.connector, t_gone, &p->a, t_done, complete);
+	if (step == COMPLETE || step == COMPLETE_EX)
 		*hit = was_hit();
 	if (rc != -EINPROGRESS) {
 		if (!judge(t, "complete connect", n, *hit, rc))
@@ -585,6 +588,8 @@ static const struct t_case cases[] = {
 	{ "connect_with_shared_endpoint", connection, CONNECT_SHARED }, /* Proves: CONNECT_WITH_SHARED_ENDPOINT.no-resources */
 	{ "accept", connection, ACCEPT }, /* Proves: ACCEPT.no-resources */
 	{ "complete_connect", connection, COMPLETE }, /* Proves: COMPLETE_CONNECT.no-resources */
+	{ "accept_ex", connection, ACCEPT_EX }, /* Proves: ACCEPT_EX.no-resources */
+	{ "complete_connect_ex", connection, COMPLETE_EX }, /* Proves: COMPLETE_CONNECT_EX.no-resources */
 	{ "disconnect", connection, DISCONNECT }, /* Proves: DISCONNECT.no-resources */
 	{ "reject", connection, REJECT }, /* Proves: REJECT.no-resources */
 	{ "data_path_allocates_nothing", data_path },

@@ -228,7 +228,11 @@ static void try_enodev(struct t_end *e, enum t_kind kind)
  * CREATE_MR.wrong-state, CREATE_CONNECTOR.wrong-state, CREATE_LISTENER.wrong-state, BUILD_LAM.wrong-state,
  * RELEASE_LAM.wrong-state, REGISTER_MR.wrong-state, DEREGISTER_MR.wrong-state, SEND.wrong-state, RECEIVE.wrong-state,
  * WRITE.wrong-state, READ.wrong-state, FLUSH.wrong-state, ARM_CQ.wrong-state, GET_CQ_RESULTS_EX.wrong-state,
- * DISCONNECT.wrong-state, LISTEN.wrong-state, CONNECT.wrong-state, CONTROL_CONNECT_EVENTS.wrong-state, 12-removal
+ * DISCONNECT.wrong-state, LISTEN.wrong-state, CONNECT.wrong-state, CONTROL_CONNECT_EVENTS.wrong-state,
+ * SEND_AND_INVALIDATE.wrong-state, FAST_REGISTER.wrong-state, INVALIDATE.wrong-state,
+ * INITIALIZE_FAST_REGISTER_MR.wrong-state, GET_LOCAL_TOKEN_FROM_MR.wrong-state, GET_REMOTE_TOKEN_FROM_MR.wrong-state,
+ * GET_PRIVILEGED_MEMORY_REGION_TOKEN.wrong-state, GET_LOCAL_ADDRESS.wrong-state, GET_PEER_ADDRESS.wrong-state,
+ * GET_CONNECTION_DATA.wrong-state, REJECT.wrong-state, GET_CQ_RESULTS.wrong-state, 12-removal
  */
 static void everything_is_enodev(struct t *t)
 {
@@ -244,9 +248,11 @@ static void everything_is_enodev(struct t *t)
 	struct ndk_sge sge;
 	struct t_buf *buf;
 	struct ndk_result_ex result;
+	struct ndk_result plain;
 	struct t_await *w;
 	enum t_kind kind;
-	u32 fbo, len;
+	u32 fbo, len, in, out;
+	struct ndk_mr *fast, *ready;
 	int rc;
 
 	if (!p)
@@ -260,6 +266,17 @@ static void everything_is_enodev(struct t *t)
 	if (!r || !unused || !buf || !h || !l)
 		return;
 	idle = container_of(h, struct ndk_connector, header);
+	h = t_create(b, KIND_FAST_MR);
+	if (!h)
+		return;
+	fast = container_of(h, struct ndk_mr, header);
+	h = t_create(b, KIND_FAST_MR);
+	if (!h)
+		return;
+	ready = container_of(h, struct ndk_mr, header);
+	w = t_await(t, "initialize fast register");
+	if (!EXPECT_STATUS(t, t_wait(w, ndk_initialize_fast_register_mr(ready, 4, true, t_done, w)), 0))
+		return;
 	t_sges(buf, 0, 64, &sge, 1);
 	if (t_host(t, "link_del b"))
 		return;
@@ -282,6 +299,22 @@ static void everything_is_enodev(struct t *t)
 	EXPECT_STATUS(t, ndk_write(b->qp, CTX(1), &sge, 1, 0, 0, 0), -ENODEV);
 	EXPECT_STATUS(t, ndk_read(b->qp, CTX(1), &sge, 1, 0, 0, 0), -ENODEV);
 	EXPECT_STATUS(t, ndk_control_cq_interrupt_moderation(b->rcq->cq, 1, 2), -ENODEV);
+	EXPECT_STATUS(t, ndk_send_and_invalidate(b->qp, CTX(1), &sge, 1, 0, 1), -ENODEV);
+	EXPECT_STATUS(t, ndk_fast_register(b->qp, CTX(1), ready, 1, buf->lam->pages, 0, PAGE_SIZE, SZ_4K, 0), -ENODEV);
+	EXPECT_STATUS(t, ndk_invalidate(b->qp, CTX(1), &ready->header, 0), -ENODEV);
+	w = t_await(t, "initialize fast register");
+	EXPECT_STATUS(t, t_wait(w, ndk_initialize_fast_register_mr(fast, 4, true, t_done, w)), -ENODEV);
+	/* No token opens anything any more. */
+	EXPECT_EQ(t, ndk_get_local_token_from_mr(r->mr), 0);
+	EXPECT_EQ(t, ndk_get_remote_token_from_mr(ready), 0);
+	EXPECT_EQ(t, ndk_get_privileged_token(b->pd), buf->token);
+	len = sizeof(ss);
+	EXPECT_STATUS(t, ndk_get_local_address(b->connector, (struct sockaddr *)&ss, &len), -ENODEV);
+	EXPECT_STATUS(t, ndk_get_peer_address(b->connector, (struct sockaddr *)&ss, &len), -ENODEV);
+	len = 0;
+	EXPECT_STATUS(t, ndk_get_connection_data(b->connector, &in, &out, NULL, &len), -ENODEV);
+	EXPECT_STATUS(t, ndk_reject(b->connector, NULL, 0), -ENODEV);
+	EXPECT_EQ(t, ndk_get_cq_results(b->icq->cq, &plain, 1), 0);
 	ndk_flush(b->qp);
 	ndk_arm_cq(b->rcq->cq, NDK_CQ_NOTIFY_ERRORS);
 	EXPECT_EQ(t, ndk_get_cq_results_ex(b->icq->cq, &result, 1), 0);

@@ -24,13 +24,16 @@ static void filled(struct t *t, const char *what, const void *table, size_t size
 static void slots(struct t *t)
 {
 	struct t_pair *p = t_pair(t, NULL);
+	struct ndk_object_header *h;
 	struct t_region *r;
 
 	if (!p)
 		return;
 	r = t_memory(&p->a, PAGE_SIZE);
-	if (!r)
+	h = t_create(&p->a, KIND_SHARED_ENDPOINT);
+	if (!r || !h)
 		return;
+	FILLED(t, container_of(h, struct ndk_shared_endpoint, header));
 	FILLED(t, p->a.adapter);
 	FILLED(t, p->a.pd);
 	FILLED(t, p->a.rcq->cq);
@@ -140,27 +143,6 @@ static void tokens_of_nothing(struct t *t)
 
 /* --- completions ---------------------------------------------------------- */
 
-static int close_silently(struct t *t, struct ndk_object_header *h)
-{
-	t_untrack(t, h);
-	switch (h->type) {
-	case NDK_OBJECT_PD:
-		return ndk_close_pd(container_of(h, struct ndk_pd, header), NULL, NULL);
-	case NDK_OBJECT_CQ:
-		return ndk_close_cq(container_of(h, struct ndk_cq, header), NULL, NULL);
-	case NDK_OBJECT_QP:
-		return ndk_close_qp(container_of(h, struct ndk_qp, header), NULL, NULL);
-	case NDK_OBJECT_MR:
-		return ndk_close_mr(container_of(h, struct ndk_mr, header), NULL, NULL);
-	case NDK_OBJECT_CONNECTOR:
-		return ndk_close_connector(container_of(h, struct ndk_connector, header), NULL, NULL);
-	case NDK_OBJECT_LISTENER:
-		return ndk_close_listener(container_of(h, struct ndk_listener, header), NULL, NULL);
-	default:
-		return -EINVAL;
-	}
-}
-
 /* A consumer that does not want to know, and whose adapter tells when all is gone. */
 /* Proves: CLOSE_OBJECT.bad-argument, CLOSE_COMPLETION.bad-argument, 3.1-ADAPTER */
 static void closed_without_a_completion(struct t *t)
@@ -177,10 +159,10 @@ static void closed_without_a_completion(struct t *t)
 			return;
 	}
 	for (kind = 0; kind < KINDS; kind++)
-		EXPECT_STATUS(t, close_silently(t, h[kind]), -EINPROGRESS);
-	EXPECT_STATUS(t, close_silently(t, &e->pd->header), -EINPROGRESS);
-	EXPECT_STATUS(t, close_silently(t, &e->rcq->cq->header), -EINPROGRESS);
-	EXPECT_STATUS(t, close_silently(t, &e->icq->cq->header), -EINPROGRESS);
+		EXPECT_STATUS(t, t_close_silently(t, h[kind]), -EINPROGRESS);
+	EXPECT_STATUS(t, t_close_silently(t, &e->pd->header), -EINPROGRESS);
+	EXPECT_STATUS(t, t_close_silently(t, &e->rcq->cq->header), -EINPROGRESS);
+	EXPECT_STATUS(t, t_close_silently(t, &e->icq->cq->header), -EINPROGRESS);
 	t_close_adapter(t, e->adapter);
 }
 

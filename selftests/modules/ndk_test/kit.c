@@ -274,7 +274,7 @@ void t_track(struct t *t, struct ndk_object_header *header, u32 type)
 	spin_unlock_irqrestore(&t->lock, flags);
 }
 
-bool t_untrack(struct t *t, struct ndk_object_header *header)
+static bool untrack(struct t *t, struct ndk_object_header *header)
 {
 	unsigned long flags;
 	bool found = false;
@@ -291,24 +291,23 @@ bool t_untrack(struct t *t, struct ndk_object_header *header)
 	return found;
 }
 
-static int close_call(struct ndk_object_header *h, void *context)
+static int close_call(struct ndk_object_header *h, ndk_close_completion_fn done, void *context)
 {
 	switch (h->type) {
 	case NDK_OBJECT_PD:
-		return ndk_close_pd(container_of(h, struct ndk_pd, header), t_closed, context);
+		return ndk_close_pd(container_of(h, struct ndk_pd, header), done, context);
 	case NDK_OBJECT_CQ:
-		return ndk_close_cq(container_of(h, struct ndk_cq, header), t_closed, context);
+		return ndk_close_cq(container_of(h, struct ndk_cq, header), done, context);
 	case NDK_OBJECT_QP:
-		return ndk_close_qp(container_of(h, struct ndk_qp, header), t_closed, context);
+		return ndk_close_qp(container_of(h, struct ndk_qp, header), done, context);
 	case NDK_OBJECT_MR:
-		return ndk_close_mr(container_of(h, struct ndk_mr, header), t_closed, context);
+		return ndk_close_mr(container_of(h, struct ndk_mr, header), done, context);
 	case NDK_OBJECT_CONNECTOR:
-		return ndk_close_connector(container_of(h, struct ndk_connector, header), t_closed, context);
+		return ndk_close_connector(container_of(h, struct ndk_connector, header), done, context);
 	case NDK_OBJECT_LISTENER:
-		return ndk_close_listener(container_of(h, struct ndk_listener, header), t_closed, context);
+		return ndk_close_listener(container_of(h, struct ndk_listener, header), done, context);
 	case NDK_OBJECT_SHARED_ENDPOINT:
-		return ndk_close_shared_endpoint(container_of(h, struct ndk_shared_endpoint, header), t_closed,
-						 context);
+		return ndk_close_shared_endpoint(container_of(h, struct ndk_shared_endpoint, header), done, context);
 	default:
 		return -EINVAL;
 	}
@@ -335,12 +334,12 @@ struct t_await *t_close_then(struct t *t, struct ndk_object_header *header,
 	struct t_await *w = t_await(t, close_name(header->type));
 	int rc;
 
-	if (!t_untrack(t, header))
+	if (!untrack(t, header))
 		t_fail(t, "%s: closed twice by the test", w->what);
 	w->then = then;
 	w->arg = arg;
 	t_trace("%s", w->what);
-	rc = close_call(header, w);
+	rc = close_call(header, t_closed, w);
 	if (rc == -EINPROGRESS) {
 		w->pending = true;
 		return w;
@@ -355,6 +354,12 @@ struct t_await *t_close_then(struct t *t, struct ndk_object_header *header,
 struct t_await *t_close_start(struct t *t, struct ndk_object_header *header)
 {
 	return t_close_then(t, header, NULL, NULL);
+}
+
+int t_close_silently(struct t *t, struct ndk_object_header *header)
+{
+	untrack(t, header);
+	return close_call(header, NULL, NULL);
 }
 
 void t_close(struct t *t, struct ndk_object_header *header)

@@ -52,6 +52,7 @@ static const struct t_group *const groups[] = {
 	&removal_group,
 	&failnth_group,
 	&failnth_cq_group,
+	&failnth_posts_group,
 	&hostile_group,
 	&shared_endpoint_group,
 	&exhaustion_group,

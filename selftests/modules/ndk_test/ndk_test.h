@@ -91,6 +91,7 @@ extern const struct t_group disconnect_group;
 extern const struct t_group removal_group;
 extern const struct t_group failnth_group;
 extern const struct t_group failnth_cq_group;
+extern const struct t_group failnth_posts_group;
 extern const struct t_group hostile_group;
 extern const struct t_group shared_endpoint_group;
 extern const struct t_group exhaustion_group;
@@ -217,12 +218,12 @@ bool t_is_done(struct t_await *w);
 bool t_has_left(struct t_await *w);
 
 void t_track(struct t *t, struct ndk_object_header *header, u32 type);
-/* The case closes it without the kit; false if it is not known. */
-bool t_untrack(struct t *t, struct ndk_object_header *header);
 struct t_await *t_close_start(struct t *t, struct ndk_object_header *header);
 struct t_await *t_close_then(struct t *t, struct ndk_object_header *header,
 			     void (*then)(struct t_await *w), void *arg);
 void t_close(struct t *t, struct ndk_object_header *header);
+/* The call alone, without a completion. */
+int t_close_silently(struct t *t, struct ndk_object_header *header);
 
 int t_open(struct t *t, enum t_side side, const struct ndk_open_params *params,
 	   struct ndk_adapter **adapter);
