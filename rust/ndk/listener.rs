@@ -35,6 +35,7 @@ use crate::{
         Held,
         Object, //
     },
+    params,
     registry::{
         Lower,
         Rank, //
@@ -77,10 +78,6 @@ use kernel::{
         Mutex, //
     },
 };
-
-/// Connections that may wait for the consumer's answer at a time; NDKPI has no parameter for it. A peer's connection manager
-/// waits a minute at least, so a consumer that falls behind by more will not catch up.
-const BACKLOG: u32 = 256;
 
 struct Inner {
     /// What traces call the listener.
@@ -161,7 +158,7 @@ pub(crate) fn create(adapter: &Arc<Adapter>, event: ConnectEvent) -> Result<Arc<
             lower <- new_mutex!(None),
             inner <- new_irq_spinlock!(Inner {
                 number: 0,
-                machine: Machine::new(BACKLOG),
+                machine: Machine::new(params::listen_backlog()),
                 endpoint: None,
                 local: None,
             }),
@@ -335,7 +332,7 @@ impl Listener {
         endpoint.bind(id, self.port(), ctx)?;
         // Known before the first connection can come in.
         self.inner.lock().local = Some(endpoint.local());
-        Ok(id.listen(ctx, BACKLOG)?)
+        Ok(id.listen(ctx, params::listen_backlog())?)
     }
 }
 

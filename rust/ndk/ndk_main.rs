@@ -20,6 +20,7 @@ mod lam;
 mod listener;
 mod mr;
 mod object;
+mod params;
 mod pd;
 mod qp;
 mod queues;
@@ -43,6 +44,28 @@ module! {
     authors: ["The ndk authors"],
     description: "Network Direct provider over the RDMA core",
     license: "GPL",
+    params: {
+        connect_timeout_ms: u32 {
+            default: crate::state::params::CONNECT_TIMEOUT_MS.usual,
+            description: "Time for a connect, up to the peer's answer, in ms (100 to 600000, default 60000)",
+        },
+        hold_timeout_ms: u32 {
+            default: crate::state::params::HOLD_TIMEOUT_MS.usual,
+            description: "Time for a consumer to complete a connect that the peer accepted, in ms (100 to 65000, default 60000)",
+        },
+        accept_timeout_ms: u32 {
+            default: crate::state::params::ACCEPT_TIMEOUT_MS.usual,
+            description: "Time for the peer to complete what was accepted, in ms (100 to 600000, default 120000)",
+        },
+        disconnect_timeout_ms: u32 {
+            default: crate::state::params::DISCONNECT_TIMEOUT_MS.usual,
+            description: "Time for the peer to answer a disconnect, in ms (100 to 600000, default 30000)",
+        },
+        listen_backlog: u32 {
+            default: crate::state::params::LISTEN_BACKLOG.usual,
+            description: "Connections that may wait at a listener for an answer (1 to 65535, default 256)",
+        },
+    },
 }
 
 /// The module. Its fields are dropped in their order: first the devices go, then the queues that took them away.
@@ -58,7 +81,7 @@ impl kernel::InPlaceModule for Ndk {
         // SAFETY: Once, before all else.
         unsafe { clients::init() };
         try_pin_init!(Self {
-            _queues: queues::Owner::new()?,
+            _queues: params::check().and_then(|()| queues::Owner::new())?,
             _devices <- verbs::device::Registration::new(c_str!("ndk")),
         })
     }

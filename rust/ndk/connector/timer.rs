@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! The timer of a connector: at most one runs at a time.
+//! The timer of a connector: at most one runs at a time. How long it runs is chosen when the module is loaded ([`params`]).
 
 use super::{
     Connector,
@@ -9,6 +9,7 @@ use super::{
 };
 use crate::{
     ctx::MaySleep,
+    params,
     queues,
     state::connector::{
         Report,
@@ -27,23 +28,6 @@ use kernel::{
     },
 };
 
-/// Time for a Connect, up to the peer's answer. The connection manager alone would try for a little more than a minute.
-const CONNECT_MS: u32 = 60_000;
-
-/// Time for the consumer to complete or reject what the peer has accepted. Less than the 69 s (16 replies 4.3 s apart) after
-/// which a peer's connection manager gives up at the earliest, without telling.
-const HOLD_MS: u32 = 60_000;
-
-/// Time for the peer to complete what was accepted here. Longer than the hold, not to cut a slow consumer off.
-const ESTABLISH_MS: u32 = 120_000;
-
-/// Time for the peer's consumer to answer a Disconnect.
-const DISCONNECT_MS: u32 = 30_000;
-
-/// How long a timer may run without a look at it: the shortest there is. So whatever starts or stops, the work item of the timers
-/// is queued once.
-const TICK_MS: u32 = DISCONNECT_MS;
-
 /// A timer that runs.
 #[derive(Clone, Copy)]
 pub(super) struct Alarm {
@@ -55,10 +39,10 @@ pub(super) struct Alarm {
 impl Alarm {
     pub(super) fn new(timer: Timer, epoch: u32) -> Self {
         let ms = match timer {
-            Timer::Connect => CONNECT_MS,
-            Timer::Hold => HOLD_MS,
-            Timer::Establish => ESTABLISH_MS,
-            Timer::Disconnect => DISCONNECT_MS,
+            Timer::Connect => params::connect_timeout_ms(),
+            Timer::Hold => params::hold_timeout_ms(),
+            Timer::Establish => params::accept_timeout_ms(),
+            Timer::Disconnect => params::disconnect_timeout_ms(),
         };
         Self {
             timer,
@@ -98,8 +82,9 @@ impl Connector {
             return;
         };
         inner.ticking = true;
-        // The tick that is going on does not count.
-        let delay = msecs_to_jiffies(alarm.left().min(TICK_MS)).saturating_add(1);
+        // Not longer than the shortest timer takes: so whatever starts or stops, the work item of the timers is queued once. The
+        // tick that is going on does not count.
+        let delay = msecs_to_jiffies(alarm.left().min(params::shortest_ms())).saturating_add(1);
         queues::sleep().enqueue_delayed::<_, TIMER>(self.clone(), delay);
     }
 }

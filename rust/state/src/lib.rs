@@ -54,6 +54,7 @@ pub mod lifetime;
 pub mod limits;
 pub mod listener;
 pub mod moderation;
+pub mod params;
 pub mod patience;
 pub mod queue;
 pub mod shared_endpoint;

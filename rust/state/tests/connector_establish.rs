@@ -333,7 +333,7 @@ fn section_5_4_passive_side() {
         "ACCEPTING | peer never completes | FAILED | STATUS_IO_TIMEOUT (own timer)":
             accepting(), Tells(Report::Expired(Timer::Establish))
                 => State::Failed(None), [
-                    SendReject(RejectAs::Timeout), QpToError, CompleteRequest(Status::IoTimeout)
+                    DestroyId, QpToError, CompleteRequest(Status::IoTimeout)
                 ];
         "ACCEPTING | (the reply cannot be sent)":
             accepting(), Tells(Report::Failed(Work::Accept, Status::InsufficientResources))

@@ -142,38 +142,6 @@ static void nothing_moves_after_it(struct t *t)
 		EXPECT_STATUS(t, r[i].status, -ECANCELED);
 }
 
-/* One peer is there and does not answer, another (of the other address family) is not heard of any more. */
-/* Proves: 5.5-DISCONNECTING-abort, 5.10-event-whom, 5.10-no-half */
-static void no_answer(struct t *t)
-{
-	const struct t_cfg cfg6 = { .family = AF_INET6 };
-	struct t_pair *ignoring = t_pair(t, NULL), *silent = t_pair(t, &cfg6);
-	struct t_await *wi, *ws, *again;
-	struct t_buf *in;
-
-	if (!ignoring || !silent)
-		return;
-	in = t_buf(&silent->a, 64);
-	if (!in || t_host(t, "silence ipv6"))
-		return;
-	EXPECT_STATUS(t, t_post_receive(&silent->a, 1, in, 0, 64), 0);
-	ws = t_disconnect_start(&silent->a);
-	wi = t_disconnect_start(&ignoring->a);
-	if (wi && ws && t_wait_gone(&ignoring->b)) {
-		EXPECT_STATUS(t, t_join_secs(wi, 60), -ETIMEDOUT);
-		EXPECT_STATUS(t, t_join_secs(ws, 60), -ETIMEDOUT);
-		t_take_status(&silent->a, silent->a.rcq, 1, NDK_OPERATION_RECEIVE, -ECANCELED);
-		/* Gone all the same. */
-		again = t_await(t, "disconnect again");
-		EXPECT_STATUS(t, ndk_disconnect(ignoring->a.connector, t_done, again), -ENOTCONN);
-		EXPECT_STATUS(t, ndk_send(ignoring->a.qp, CTX(1), NULL, 0, 0), -ENOTCONN);
-		EXPECT_STATUS(t, ndk_send(silent->a.qp, CTX(1), NULL, 0, 0), -ENOTCONN);
-		EXPECT_EQ(t, atomic_read(&silent->a.gone), 0);
-		EXPECT_EQ(t, atomic_read(&silent->b.gone), 0);
-	}
-	t_host(t, "unsilence");
-}
-
 /* Proves: DISCONNECT.wrong-state, DISCONNECT.bad-argument, 5.5-DISCONNECTING-again, 5.5-any-disconnect */
 static void twice(struct t *t)
 {
@@ -274,7 +242,6 @@ static const struct t_case cases[] = {
 	{ "answered_in_the_event", in_the_event },
 	{ "event_does_not_flush", event_does_not_flush },
 	{ "nothing_moves_after_the_completion", nothing_moves_after_it },
-	{ "no_answer_is_etimedout", no_answer },
 	{ "second_disconnect_is_enotconn", twice },
 	{ "disconnected_is_never_used_again", never_used_again },
 	{ "error_ends_the_connection_on_both_sides", broken_by_an_error },

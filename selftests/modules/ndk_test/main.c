@@ -56,6 +56,7 @@ static const struct t_group *const groups[] = {
 	&hostile_group,
 	&shared_endpoint_group,
 	&exhaustion_group,
+	&timeouts_group,
 };
 
 /* One case at a time; the results are those of the last. */

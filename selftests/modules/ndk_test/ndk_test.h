@@ -95,6 +95,7 @@ extern const struct t_group failnth_posts_group;
 extern const struct t_group hostile_group;
 extern const struct t_group shared_endpoint_group;
 extern const struct t_group exhaustion_group;
+extern const struct t_group timeouts_group;
 
 /*
  * One call that may be answered by a callback, and that callback: exactly once

@@ -349,7 +349,9 @@ impl Connector {
                 self.establish_failed(Status::IoTimeout, todo);
             }
             (State::Accepting, Report::Expired(Timer::Establish)) => {
-                todo.push(Effect::SendReject(RejectAs::Timeout));
+                // A reject of its own would leave the reply on its way, and whoever destroys the id later waits for that. The
+                // destruction recalls the reply, and rejects.
+                self.destroy_id(todo);
                 self.establish_failed(Status::IoTimeout, todo);
             }
             (
