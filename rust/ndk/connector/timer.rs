@@ -9,8 +9,7 @@ use super::{
 };
 use crate::{
     ctx::MaySleep,
-    params,
-    queues,
+    params, queues,
     state::connector::{
         Report,
         Timer, //
