@@ -737,7 +737,10 @@ struct ndk_listener_dispatch {
 				       bool pause);
 };
 
-/* Objects. The memory behind each is the provider's. */
+/*
+ * Objects. The memory behind each is the provider's. It never reads the dispatch
+ * pointer back: what stands between provider and consumer may replace it.
+ */
 
 /**
  * struct ndk_adapter - one port of an RDMA device

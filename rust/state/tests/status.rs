@@ -102,3 +102,75 @@ fn success_and_pending_are_no_failures() {
         assert_eq!(status.is_failure(), failure, "{status:?}");
     }
 }
+
+/// Names of Linux's error numbers as `include/ndk/ndkpi_base.h` uses them.
+const ERRNO_NAMES: &[(&str, i32)] = &[
+    ("EINPROGRESS", 115),
+    ("EOVERFLOW", 75),
+    ("EBUSY", 16),
+    ("ENOBUFS", 105),
+    ("EACCES", 13),
+    ("EINVAL", 22),
+    ("EBADRQC", 56),
+    ("ENOSPC", 28),
+    ("EDOM", 33),
+    ("EMSGSIZE", 90),
+    ("EADDRINUSE", 98),
+    ("ENOMEM", 12),
+    ("ETIMEDOUT", 110),
+    ("EOPNOTSUPP", 95),
+    ("EIO", 5),
+    ("ECANCELED", 125),
+    ("EREMOTEIO", 121),
+    ("EADDRNOTAVAIL", 99),
+    ("EBADFD", 77),
+    ("E2BIG", 7),
+    ("EUSERS", 87),
+    ("EEXIST", 17),
+    ("ESHUTDOWN", 108),
+    ("ECONNREFUSED", 111),
+    ("ENOTCONN", 107),
+    ("EISCONN", 106),
+    ("ENETUNREACH", 101),
+    ("EHOSTUNREACH", 113),
+    ("ECONNABORTED", 103),
+    ("ENODEV", 19),
+    ("ERANGE", 34),
+    ("EPROTONOSUPPORT", 93),
+    ("ENETDOWN", 100),
+];
+
+#[test]
+fn the_windows_names_are_those_of_the_table() {
+    let header = include_str!("../../../include/ndk/ndkpi_base.h");
+    let number = |name: &str| {
+        header.lines().find_map(|line| {
+            let rest = line.strip_prefix("#define ")?.strip_prefix(name)?;
+            // Not the beginning of a longer name.
+            rest.starts_with([' ', '\t']).then_some(())?;
+            let value = rest.trim().split_once("STATUS)0x")?.1;
+            u32::from_str_radix(value.trim_end_matches(')'), 16).ok()
+        })
+    };
+    let rows: Vec<(&str, &str)> = header
+        .lines()
+        .filter_map(|line| line.trim().strip_prefix('[')?.split_once(']'))
+        .map(|(errno, rest)| (errno, rest.trim_matches([' ', '\t', '=', ','])))
+        .collect();
+    // Success is no entry of the array.
+    assert_eq!(rows.len() + 1, Status::ALL.len());
+    for (name, windows) in rows {
+        let (_, errno) = ERRNO_NAMES.iter().find(|(n, _)| *n == name).expect(name);
+        let status = Status::from_errno(*errno).expect(name);
+        assert_eq!(number(windows), Some(status.ntstatus()), "{windows}");
+        let plain = windows
+            .trim_start_matches("NDIS_")
+            .trim_start_matches("STATUS_");
+        assert_eq!(plain, status.name());
+    }
+    for status in Status::ALL {
+        let name = format!("STATUS_{}", status.name());
+        let number = number(&name).or_else(|| number(&format!("NDIS_{name}")));
+        assert_eq!(number, Some(status.ntstatus()), "{name}");
+    }
+}
