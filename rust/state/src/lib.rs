@@ -16,9 +16,9 @@
 //!
 //! There are two shapes. What is touched on the data path or from several contexts at once is a small
 //! struct over one atomic word, shared by reference ([`lifetime::Life`], [`arm::Arm`], [`moderation::Moderation`],
-//! [`queue::Ring`], [`token::Mr`]). What is decided under a lock of its object is a plain `Copy` value
+//! [`queue::Ring`], [`srq::Srq`], [`token::Mr`]). What is decided under a lock of its object is a plain `Copy` value
 //! whose methods return the next value and a list of [`effects::Effects`]
-//! ([`connector::Connector`], [`listener::Listener`], [`endpoint::SharedEndpoint`]).
+//! ([`connector::Connector`], [`listener::Listener`], [`shared_endpoint::SharedEndpoint`]).
 //!
 //! "Section n" in these files is a section of the project's NDKPI reference.
 
@@ -58,5 +58,6 @@ pub mod params;
 pub mod patience;
 pub mod queue;
 pub mod shared_endpoint;
+pub mod srq;
 pub mod status;
 pub mod token;

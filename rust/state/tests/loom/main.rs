@@ -11,6 +11,7 @@
 mod loom_arm;
 mod loom_lifetime;
 mod loom_queue_token;
+mod loom_srq;
 
 /// Runs a model with a bound on preemptions, which is what keeps three threads within seconds.
 fn model(preemptions: usize, body: impl Fn() + Send + Sync + 'static) {
