@@ -22,6 +22,7 @@ use crate::{
             self,
             Version, //
         },
+        srq,
         status::Status, //
     },
     status::Result,
@@ -52,7 +53,13 @@ use kernel::{
     page::PAGE_SIZE,
     prelude::*,
     str::CStr,
-    sync::Arc, //
+    sync::{
+        atomic::{
+            Atomic,
+            Relaxed, //
+        },
+        Arc, //
+    },
 };
 
 /// The versions spoken, the highest of each major number.
@@ -91,6 +98,8 @@ pub(crate) struct Port {
     info: ffi::ndk_adapter_info,
     max_fast_reg_pages: u32,
     read_invalidates: bool,
+    /// Whether the device says when a QP has used its last receive of an SRQ; assumed until it did not.
+    tells_last_receive: Atomic<bool>,
     /// Name of the device, terminated, and index of the interface as they were when the port came: what clients are told.
     name: [u8; DEVICE_NAME],
     ifindex: i32,
@@ -119,6 +128,15 @@ impl Port {
         if !iwarp {
             flags |= ffi::NDK_ADAPTER_FLAG_RDMA_READ_SINK_NOT_REQUIRED;
         }
+        // A receive may have as many pieces on an SRQ as on a QP: NDKPI has one number for both.
+        let (srq_depth, receive_sge) = if attrs.max_srq == 0 || attrs.max_srq_wr == 0 {
+            (0, attrs.max_recv_sge)
+        } else {
+            (
+                attrs.max_srq_wr.min(srq::MAX_SLOTS),
+                attrs.max_recv_sge.min(attrs.max_srq_sge),
+            )
+        };
         let read_limit = |value: u32| value.min(u32::from(u8::MAX));
         let info = ffi::ndk_adapter_info {
             vendor_id: attrs.vendor_id,
@@ -128,7 +146,7 @@ impl Port {
             max_window_size: 0,
             frmr_page_count: FRMR_PAGES.min(pages),
             max_initiator_request_sge: attrs.max_send_sge,
-            max_receive_request_sge: attrs.max_recv_sge,
+            max_receive_request_sge: receive_sge,
             max_read_request_sge: attrs.max_sge_rd.min(attrs.max_send_sge),
             max_transfer_length: port.attr(ctx)?.max_msg_size,
             max_inline_data_size: MAX_INLINE,
@@ -139,7 +157,7 @@ impl Port {
                 attrs.max_qp_wr,
                 read_invalidates,
             ),
-            max_srq_depth: 0,
+            max_srq_depth: srq_depth,
             max_cq_depth: attrs.max_cqe.saturating_sub(CQ_RESERVE),
             large_request_threshold: LARGE_REQUEST,
             max_caller_data: if iwarp { IWARP_DATA } else { IB_CALLER_DATA },
@@ -168,6 +186,7 @@ impl Port {
                 info,
                 max_fast_reg_pages: pages,
                 read_invalidates,
+                tells_last_receive: Atomic::new(true),
                 name,
                 ifindex: port.netdev(ctx).map_or(0, |netdev| netdev.ifindex()),
                 registry: Arc::pin_init(Registry::new(), GFP_KERNEL)?,
@@ -210,6 +229,16 @@ impl Port {
     /// Whether a read with local invalidation is one work request.
     pub(crate) fn read_invalidates(&self) -> bool {
         self.read_invalidates
+    }
+
+    /// Whether the device says when a QP has used its last receive of an SRQ.
+    pub(crate) fn tells_last_receive(&self) -> bool {
+        self.tells_last_receive.load(Relaxed)
+    }
+
+    /// Notes what the device was seen to do.
+    pub(crate) fn set_tells_last_receive(&self, tells: bool) {
+        self.tells_last_receive.store(tells, Relaxed);
     }
 
     /// What lives on the port.

@@ -78,6 +78,9 @@ callbacks! {
     /// An armed CQ has what it was armed for.
     CqNotification(status: i32) of ndk_cq_notification_fn;
 
+    /// An SRQ fell below its threshold, or failed.
+    SrqNotification(status: i32) of ndk_srq_notification_fn;
+
     /// A listener has an incoming connection.
     ConnectEvent(connector: *mut ffi::ndk_connector) of ndk_connect_event_fn;
 
@@ -132,6 +135,13 @@ impl CloseCompletion {
 
 impl CqNotification {
     /// Says that completions are there, or how the CQ failed.
+    pub(crate) fn call(self, ctx: &Softirq, result: Result) {
+        self.invoke(ctx, status::of(result));
+    }
+}
+
+impl SrqNotification {
+    /// Says that receives are wanted, or how the SRQ failed.
     pub(crate) fn call(self, ctx: &Softirq, result: Result) {
         self.invoke(ctx, status::of(result));
     }

@@ -68,6 +68,7 @@ mod mr;
 mod pd;
 mod qp;
 mod shared_endpoint;
+mod srq;
 
 /// What a consumer sees of an object: a C structure of a header and a table of functions.
 pub(crate) trait View: Sized {

@@ -27,6 +27,7 @@ mod queues;
 mod registrar;
 mod registry;
 mod shared_endpoint;
+mod srq;
 #[path = "../state/src/lib.rs"]
 mod state;
 mod status;

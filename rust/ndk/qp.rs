@@ -23,6 +23,7 @@ use crate::{
         Lower,
         Rank, //
     },
+    srq::Srq,
     state::{
         limits::{
             self,
@@ -50,6 +51,7 @@ use crate::{
             QpEvent,
             QpEvents, //
         },
+        shared_queue::SharedQueue,
         work::WorkQueue, //
     }, //
 };
@@ -60,7 +62,8 @@ use kernel::{
             Acquire,
             Atomic,
             Full,
-            Relaxed, //
+            Relaxed,
+            Release, //
         },
         new_mutex,
         Arc,
@@ -88,16 +91,25 @@ const RECLAIM: u64 = 3;
 pub(crate) struct Config {
     /// Comes back in each result.
     pub(crate) context: usize,
-    /// Receives outstanding.
-    pub(crate) receive_depth: u32,
     /// Initiator requests outstanding.
     pub(crate) initiator_depth: u32,
-    /// Pieces of a receive.
-    pub(crate) max_receive_sge: u32,
     /// Pieces of an initiator request.
     pub(crate) max_initiator_sge: u32,
     /// Bytes of inline data.
     pub(crate) inline_size: u32,
+}
+
+/// Where the consumer wants the receives of a QP to come from.
+pub(crate) enum Wanted {
+    /// A queue of its own.
+    Own {
+        /// Receives outstanding.
+        depth: u32,
+        /// Pieces of a receive.
+        max_sge: u32,
+    },
+    /// An SRQ.
+    Shared(Arc<Srq>),
 }
 
 /// Remote memory.
@@ -133,6 +145,38 @@ enum Use {
     Spent = 2,
 }
 
+/// Where the receives of a QP come from.
+enum Receives {
+    /// A queue of its own.
+    Own {
+        queue: Arc<WorkQueue>,
+        max_sge: usize,
+    },
+    /// An SRQ.
+    Shared {
+        srq: Held<Srq>,
+        /// The device has failed the QP, and takes no receive for it any more.
+        ended: Arc<Atomic<bool>>,
+    },
+}
+
+impl Receives {
+    /// Receives of the QP alone that have no completion yet.
+    fn in_flight(&self) -> u32 {
+        match self {
+            Self::Own { queue, .. } => queue.in_flight(),
+            Self::Shared { .. } => 0,
+        }
+    }
+
+    fn srq(&self) -> Option<&Arc<Srq>> {
+        match self {
+            Self::Own { .. } => None,
+            Self::Shared { srq, .. } => Some(srq.object()),
+        }
+    }
+}
+
 /// How far the end of a QP is.
 struct End {
     /// The device's QP is in its error state, which it does not leave.
@@ -155,7 +199,7 @@ pub(crate) struct Qp {
     reclaim_work: Work<Qp, RECLAIM>,
     lower: Handle<qp::Qp>,
     send: Arc<WorkQueue>,
-    receive: Arc<WorkQueue>,
+    receives: Receives,
     /// Requests of `send` that wait for their doorbell.
     chain: Arc<Chain>,
     /// Requests of `send` that the device never took.
@@ -165,7 +209,6 @@ pub(crate) struct Qp {
     gate: Atomic<u32>,
     max_initiator_sge: usize,
     max_read_sge: usize,
-    max_receive_sge: usize,
     max_transfer: u64,
     inline_size: u64,
     /// Whether one work request reads and invalidates.
@@ -187,8 +230,11 @@ sleep_work! { impl SleepItem<3> for Qp { self.reclaim_work } }
 /// What the device's QP needs of ours: it keeps the queues as long as it can complete requests in them.
 struct Events {
     line: Arc<FaultLine>,
+    /// See [`Receives::Shared`].
+    ended: Arc<Atomic<bool>>,
     _send: Arc<WorkQueue>,
-    _receive: Arc<WorkQueue>,
+    _receive: Option<Arc<WorkQueue>>,
+    _shared: Option<Arc<SharedQueue>>,
 }
 
 impl QpEvents for Events {
@@ -196,6 +242,7 @@ impl QpEvents for Events {
         match event {
             QpEvent::Fatal | QpEvent::RequestError | QpEvent::AccessError => this.line.broken(),
             QpEvent::CommEst => this.line.message_came_first(),
+            QpEvent::LastReceive => this.ended.store(true, Release),
             QpEvent::Other => {}
         }
     }
@@ -214,7 +261,7 @@ impl Object for Qp {
         } else {
             this.destroy_in_use(ctx);
         }
-        this.detach();
+        this.detach(ctx);
     }
 }
 
@@ -232,19 +279,23 @@ impl Lower for Qp {
 ///
 /// # Errors
 ///
-/// `InvalidParameter` over a limit or for a CQ of another adapter, `InsufficientResources`, `DeviceRemoved`.
+/// `InvalidParameter` over a limit, for a CQ of another adapter or an SRQ of another PD, `InsufficientResources`,
+/// `DeviceRemoved`.
 pub(crate) fn create(
     pd: &Arc<Pd>,
     receive_cq: &Arc<Cq>,
     initiator_cq: &Arc<Cq>,
+    receives: Wanted,
     config: Config,
     completion: CreateCompletion,
 ) -> Result {
     let adapter = pd.adapter();
     let limits = adapter.port().limits();
-    check_limit(config.receive_depth, limits.max_receive_queue_depth)?;
+    if let Wanted::Own { depth, max_sge } = receives {
+        check_limit(depth, limits.max_receive_queue_depth)?;
+        check_limit(max_sge, limits.max_receive_request_sge)?;
+    }
     check_limit(config.initiator_depth, limits.max_initiator_queue_depth)?;
-    check_limit(config.max_receive_sge, limits.max_receive_request_sge)?;
     check_limit(config.max_initiator_sge, limits.max_initiator_request_sge)?;
     check_limit(config.inline_size, limits.max_inline_data_size)?;
     if !Arc::ptr_eq(adapter, receive_cq.adapter()) || !Arc::ptr_eq(adapter, initiator_cq.adapter())
@@ -253,15 +304,27 @@ pub(crate) fn create(
     }
     drop(adapter.port().enter()?);
     let cqs = (Held::successor(receive_cq)?, Held::successor(initiator_cq)?);
+    let source = match receives {
+        Wanted::Own { depth, max_sge } => Source::Own { depth, max_sge },
+        Wanted::Shared(srq) if Arc::ptr_eq(srq.pd(), pd) => Source::Shared(Held::successor(&srq)?),
+        Wanted::Shared(_) => return Err(Status::InvalidParameter),
+    };
     object::create(pd, completion, move |pd, ctx| {
-        Qp::new(pd.object(), cqs, config, ctx)
+        Qp::new(pd.object(), cqs, source, config, ctx)
     })
+}
+
+/// [`Wanted`], with the SRQ held open.
+enum Source {
+    Own { depth: u32, max_sge: u32 },
+    Shared(Held<Srq>),
 }
 
 impl Qp {
     fn new(
         pd: &Arc<Pd>,
         (receive_cq, initiator_cq): (Held<Cq>, Held<Cq>),
+        source: Source,
         config: Config,
         ctx: &MaySleep,
     ) -> Result<Arc<Self>> {
@@ -271,30 +334,48 @@ impl Qp {
         let held = Held::successor(pd)?;
         let line = Arc::pin_init(FaultLine::new(pd.invalidations().clone()), GFP_KERNEL)?;
         let send = WorkQueue::new(config.initiator_depth, 1, config.context, line.clone())?;
-        let receive = WorkQueue::new(config.receive_depth, 0, config.context, line.clone())?;
-        let events = Arc::new(
-            Events {
-                line: line.clone(),
-                _send: send.clone(),
-                _receive: receive.clone(),
-            },
-            GFP_KERNEL,
-        )?;
+        let ended = Arc::new(Atomic::new(false), GFP_KERNEL)?;
+        let mut events = Events {
+            line: line.clone(),
+            ended: ended.clone(),
+            _send: send.clone(),
+            _receive: None,
+            _shared: None,
+        };
+        let (mut receive_depth, mut receive_sge) = (0, 0);
+        let receives = match source {
+            Source::Own { depth, max_sge } => {
+                (receive_depth, receive_sge) = (depth, max_sge);
+                let queue = WorkQueue::new(depth, 0, config.context, line.clone())?;
+                events._receive = Some(queue.clone());
+                Receives::Own {
+                    queue,
+                    max_sge: max_sge as usize,
+                }
+            }
+            Source::Shared(srq) => {
+                events._shared = Some(srq.queue().clone());
+                Receives::Shared { srq, ended }
+            }
+        };
+        let events = Arc::new(events, GFP_KERNEL)?;
         let caps = QpCaps {
             max_send_wr: limits::send_wrs(config.initiator_depth, port.read_invalidates()),
-            max_recv_wr: config.receive_depth,
+            max_recv_wr: receive_depth,
             max_send_sge: config.max_initiator_sge.max(1),
-            max_recv_sge: config.max_receive_sge.max(1),
+            max_recv_sge: receive_sge.max(1),
             max_inline: config.inline_size,
         };
         let make = |caps| {
             let lower_pd = pd.lower(ctx)?;
             let (send_cq, recv_cq) = (initiator_cq.lower(ctx)?, receive_cq.lower(ctx)?);
+            let srq = receives.srq().map(|srq| srq.lower(ctx)).transpose()?;
             Ok::<_, Status>(qp::Qp::new(
                 ctx,
                 lower_pd,
                 send_cq,
                 recv_cq,
+                srq,
                 caps,
                 events.clone(),
             )?)
@@ -335,7 +416,7 @@ impl Qp {
                 reclaim_work <- new_work!("Qp::reclaim_work"),
                 lower: Handle::new(),
                 send,
-                receive,
+                receives,
                 chain,
                 orphans: Atomic::new(0),
                 line,
@@ -343,7 +424,6 @@ impl Qp {
                 gate: Atomic::new(Gate::Receives as u32),
                 max_initiator_sge: config.max_initiator_sge as usize,
                 max_read_sge: config.max_initiator_sge.min(limits.max_read_request_sge) as usize,
-                max_receive_sge: config.max_receive_sge as usize,
                 max_transfer: u64::from(limits.max_transfer_length),
                 inline_size: u64::from(config.inline_size),
                 read_invalidates: port.read_invalidates(),
@@ -359,13 +439,13 @@ impl Qp {
             }),
             GFP_KERNEL,
         )?;
-        let ready = qp.attach().and_then(|()| {
+        let ready = qp.attach(&lower, config.context, ctx).and_then(|()| {
             drop(qp.lower.set(lower));
             // Last: what is registered can be revoked at once.
             port.registry().add(&qp, GFP_KERNEL)
         });
         if let Err(status) = ready {
-            qp.detach();
+            qp.detach(ctx);
             return Err(status);
         }
         Ok(qp)
@@ -382,14 +462,21 @@ impl Qp {
         [Some(initiator), other].into_iter().flatten()
     }
 
-    /// Has the CQs tell it when they fail.
-    fn attach(&self) -> Result {
-        self.cqs().try_for_each(|cq| cq.attach(&self.line))
+    /// Has CQs and SRQ tell it when they fail, and the SRQ's receives go with `context`.
+    fn attach(&self, lower: &qp::Qp, context: usize, ctx: &MaySleep) -> Result {
+        self.cqs().try_for_each(|cq| cq.attach(&self.line))?;
+        match self.receives.srq() {
+            Some(srq) => srq.attach(lower, context, &self.line, self.receive_cq.object(), ctx),
+            None => Ok(()),
+        }
     }
 
-    /// Has the CQs tell it nothing any more.
-    fn detach(&self) {
+    /// Has CQs and SRQ tell it nothing any more.
+    fn detach(&self, ctx: &MaySleep) {
         self.cqs().for_each(|cq| cq.detach(&self.line));
+        if let Some(srq) = self.receives.srq() {
+            srq.detach(&self.line, self.receive_cq.object(), ctx);
+        }
     }
 
     /// The PD it was made from.

@@ -139,7 +139,15 @@ fn create_qp(pd: &Arc<Pd>, ctx: &MaySleep) -> Result<Qp> {
         max_recv_sge: 1,
         max_inline: 0,
     };
-    Ok(Qp::new(ctx, pd.clone(), cq.clone(), cq, caps, events)?)
+    Ok(Qp::new(
+        ctx,
+        pd.clone(),
+        cq.clone(),
+        cq,
+        None,
+        caps,
+        events,
+    )?)
 }
 
 /// Looks again and again until there is something. Sleeps.

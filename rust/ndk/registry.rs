@@ -33,6 +33,8 @@ pub(crate) enum Rank {
     Connection,
     /// QPs: outstanding requests end.
     Qp,
+    /// SRQs.
+    Srq,
     /// MRs and mapped buffers.
     Memory,
     /// PDs, with their registration QPs.

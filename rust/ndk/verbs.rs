@@ -4,8 +4,8 @@
 //!
 //! Rules that hold throughout:
 //!
-//! * Every object holds what it lives on: a [`qp::Qp`] its [`pd::Pd`] and [`cq::Cq`]s, each of them
-//!   a [`device::DeviceRef`]. So the verbs order of destruction follows from ownership, and a
+//! * Every object holds what it lives on: a [`qp::Qp`] its [`pd::Pd`], [`cq::Cq`]s and [`srq::Srq`],
+//!   each of them a [`device::DeviceRef`]. So the verbs order of destruction follows from ownership, and a
 //!   device's removal waits for the last object.
 //! * What sleeps takes [`crate::ctx::MaySleep`]. Dropping an object that owns a verbs resource
 //!   sleeps as well (a debug kernel complains elsewhere); `destroy` is the same thing said aloud.
@@ -28,5 +28,7 @@ pub(crate) mod pd;
 pub(crate) mod poll;
 pub(crate) mod qp;
 pub(crate) mod sg;
+pub(crate) mod shared_queue;
+pub(crate) mod srq;
 pub(crate) mod work;
 pub(crate) mod wr;

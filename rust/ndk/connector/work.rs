@@ -544,6 +544,7 @@ fn param<'a>(qp: &qp::Qp, limits: limits::ReadLimits, data: &'a PrivateData) -> 
         responder_resources: limits.inbound,
         initiator_depth: limits.outbound,
         qp_num: qp.number(),
+        srq: qp.has_srq(),
     }
 }
 

@@ -12,6 +12,7 @@ use super::{
     View, //
 };
 use crate::{
+    callback::SrqNotification,
     cq::Cq,
     ffi::{
         self,
@@ -26,8 +27,13 @@ use crate::{
     mr,
     pd::Pd,
     qp,
+    srq::{
+        self,
+        Srq, //
+    },
     state::status::Status,
-    status, //
+    status,
+    sync::Affinity, //
 };
 use core::ffi::{
     c_int,
@@ -57,18 +63,30 @@ unsafe extern "C" fn create_mw(
 }
 
 unsafe extern "C" fn create_srq(
-    _pd: *mut ndk_pd,
-    _depth: u32,
-    _max_sge: u32,
-    _notify_threshold: u32,
-    _notification: ffi::ndk_srq_notification_fn,
-    _notification_context: *mut c_void,
-    _affinity: c_int,
-    _completion: ffi::ndk_create_completion_fn,
-    _context: *mut c_void,
+    pd: *mut ndk_pd,
+    depth: u32,
+    max_sge: u32,
+    notify_threshold: u32,
+    notification: ffi::ndk_srq_notification_fn,
+    notification_context: *mut c_void,
+    affinity: c_int,
+    completion: ffi::ndk_create_completion_fn,
+    context: *mut c_void,
     _srq: *mut *mut ndk_srq,
 ) -> c_int {
-    status::to_errno(Status::NotSupported)
+    let config = srq::Config {
+        depth,
+        max_sge,
+        threshold: notify_threshold,
+        affinity: Affinity::new(affinity),
+    };
+    // SAFETY: The consumer's, as the module documentation says.
+    unsafe {
+        let notification = SrqNotification::new(notification, notification_context);
+        pending_create(pd, completion, context, |pd, completion| {
+            srq::create(pd, config, notification, completion)
+        })
+    }
 }
 
 unsafe extern "C" fn create_qp(
@@ -90,35 +108,53 @@ unsafe extern "C" fn create_qp(
     }
     let config = qp::Config {
         context: qp_context.expose_provenance(),
-        receive_depth,
         initiator_depth,
-        max_receive_sge,
+        max_initiator_sge,
+        inline_size,
+    };
+    let receives = qp::Wanted::Own {
+        depth: receive_depth,
+        max_sge: max_receive_sge,
+    };
+    // SAFETY: The consumer's, as the module documentation says.
+    unsafe {
+        let (receive_cq, initiator_cq) = (shared::<Cq>(receive_cq), shared::<Cq>(initiator_cq));
+        pending_create(pd, completion, context, |pd, completion| {
+            qp::create(pd, &receive_cq, &initiator_cq, receives, config, completion)
+        })
+    }
+}
+
+unsafe extern "C" fn create_qp_with_srq(
+    pd: *mut ndk_pd,
+    receive_cq: *mut ndk_cq,
+    initiator_cq: *mut ndk_cq,
+    srq: *mut ndk_srq,
+    qp_context: *mut c_void,
+    initiator_depth: u32,
+    max_initiator_sge: u32,
+    inline_size: u32,
+    completion: ffi::ndk_create_completion_fn,
+    context: *mut c_void,
+    _qp: *mut *mut ndk_qp,
+) -> c_int {
+    if receive_cq.is_null() || initiator_cq.is_null() || srq.is_null() {
+        return status::to_errno(Status::InvalidParameter);
+    }
+    let config = qp::Config {
+        context: qp_context.expose_provenance(),
+        initiator_depth,
         max_initiator_sge,
         inline_size,
     };
     // SAFETY: The consumer's, as the module documentation says.
     unsafe {
         let (receive_cq, initiator_cq) = (shared::<Cq>(receive_cq), shared::<Cq>(initiator_cq));
+        let receives = qp::Wanted::Shared(shared::<Srq>(srq));
         pending_create(pd, completion, context, |pd, completion| {
-            qp::create(pd, &receive_cq, &initiator_cq, config, completion)
+            qp::create(pd, &receive_cq, &initiator_cq, receives, config, completion)
         })
     }
-}
-
-unsafe extern "C" fn create_qp_with_srq(
-    _pd: *mut ndk_pd,
-    _receive_cq: *mut ndk_cq,
-    _initiator_cq: *mut ndk_cq,
-    _srq: *mut ndk_srq,
-    _qp_context: *mut c_void,
-    _initiator_depth: u32,
-    _max_initiator_sge: u32,
-    _inline_size: u32,
-    _completion: ffi::ndk_create_completion_fn,
-    _context: *mut c_void,
-    _qp: *mut *mut ndk_qp,
-) -> c_int {
-    status::to_errno(Status::NotSupported)
 }
 
 unsafe extern "C" fn get_privileged_token(pd: *mut ndk_pd) -> u32 {

@@ -29,6 +29,12 @@ int ndk_helper_ib_post_recv(struct ib_qp *qp, const struct ib_recv_wr *wr,
 	return ib_post_recv(qp, wr, bad);
 }
 
+int ndk_helper_ib_post_srq_recv(struct ib_srq *srq, const struct ib_recv_wr *wr,
+				const struct ib_recv_wr **bad)
+{
+	return ib_post_srq_recv(srq, wr, bad);
+}
+
 int ndk_helper_ib_poll_cq(struct ib_cq *cq, int num, struct ib_wc *wc)
 {
 	return ib_poll_cq(cq, num, wc);
@@ -59,6 +65,16 @@ struct ib_qp *ndk_helper_ib_create_qp(struct ib_pd *pd, struct ib_qp_init_attr *
 int ndk_helper_ib_destroy_qp(struct ib_qp *qp)
 {
 	return ib_destroy_qp(qp);
+}
+
+struct ib_srq *ndk_helper_ib_create_srq(struct ib_pd *pd, struct ib_srq_init_attr *attr)
+{
+	return ib_create_srq(pd, attr);
+}
+
+int ndk_helper_ib_destroy_srq(struct ib_srq *srq)
+{
+	return ib_destroy_srq_user(srq, NULL);
 }
 
 struct ib_pd *ndk_helper_ib_alloc_pd(struct ib_device *dev)

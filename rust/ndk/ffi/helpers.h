@@ -14,6 +14,8 @@ int ndk_helper_ib_post_send(struct ib_qp *qp, const struct ib_send_wr *wr,
 			    const struct ib_send_wr **bad);
 int ndk_helper_ib_post_recv(struct ib_qp *qp, const struct ib_recv_wr *wr,
 			    const struct ib_recv_wr **bad);
+int ndk_helper_ib_post_srq_recv(struct ib_srq *srq, const struct ib_recv_wr *wr,
+				const struct ib_recv_wr **bad);
 int ndk_helper_ib_poll_cq(struct ib_cq *cq, int num, struct ib_wc *wc);
 int ndk_helper_ib_req_notify_cq(struct ib_cq *cq, int flags);
 struct ib_cq *ndk_helper_ib_create_cq(struct ib_device *dev, ib_comp_handler comp,
@@ -22,6 +24,8 @@ struct ib_cq *ndk_helper_ib_create_cq(struct ib_device *dev, ib_comp_handler com
 int ndk_helper_ib_destroy_cq(struct ib_cq *cq);
 struct ib_qp *ndk_helper_ib_create_qp(struct ib_pd *pd, struct ib_qp_init_attr *attr);
 int ndk_helper_ib_destroy_qp(struct ib_qp *qp);
+struct ib_srq *ndk_helper_ib_create_srq(struct ib_pd *pd, struct ib_srq_init_attr *attr);
+int ndk_helper_ib_destroy_srq(struct ib_srq *srq);
 struct ib_pd *ndk_helper_ib_alloc_pd(struct ib_device *dev);
 int ndk_helper_ib_dealloc_pd(struct ib_pd *pd);
 int ndk_helper_ib_dereg_mr(struct ib_mr *mr);

@@ -6,11 +6,16 @@
 //! state, a sentinel follows in the initiator queue, and when it and all receives came out every request that was accepted has
 //! its completion in the CQ. If the consumer does not poll, the provider takes the completions out itself ([`Cq::collect`]).
 //!
+//! Receives in an SRQ are not the QP's, and stay. There it is the device that says when it takes no more of them for this QP, and
+//! not every device does.
+//!
 //! [`Cq::collect`]: crate::cq::Cq::collect
 
 use super::{
     End,
     Qp,
+    Receives,
+    Use,
     FLUSH, //
 };
 use crate::{
@@ -32,7 +37,10 @@ use crate::{
 use kernel::{
     prelude::*,
     sync::{
-        atomic::Relaxed,
+        atomic::{
+            Acquire,
+            Relaxed, //
+        },
         Arc, //
     },
     time::{
@@ -49,18 +57,50 @@ const CONSUMER_DRAINS: Delta = Delta::from_millis(2);
 /// How long the device may take to flush a QP before the QP is destroyed as it is.
 const DEVICE_DRAINS: Delta = Delta::from_secs(5);
 
+/// How long the device may take to say that it has used its last receive of an SRQ for a QP.
+const LAST_RECEIVE: Delta = Delta::from_secs(1);
+
+/// The same for a device that has passed it over in silence before.
+const LAST_RECEIVE_UNTOLD: Delta = Delta::from_millis(10);
+
 /// Pause between two looks while a QP drains.
 const PAUSE: Delta = Delta::from_micros(100);
 
 impl Qp {
     /// Whether every request has its completion in the hands of the consumer or in the stash.
     fn is_drained(&self) -> bool {
-        self.send.in_flight() == 0 && self.receive.in_flight() == 0
+        self.send.in_flight() == 0 && self.receives.in_flight() == 0
+    }
+
+    /// Whether the device takes receives of an SRQ for this QP, as far as it has said by now.
+    fn may_receive(&self, waited: Delta) -> bool {
+        let Receives::Shared { ended, .. } = &self.receives else {
+            return false;
+        };
+        // A QP that was never connected has no peer to receive from.
+        if self.usage.load(Relaxed) != Use::Spent as u32 {
+            return false;
+        }
+        let port = self.port();
+        if ended.load(Acquire) {
+            port.set_tells_last_receive(true);
+            return false;
+        }
+        let patience = if port.tells_last_receive() {
+            LAST_RECEIVE
+        } else {
+            LAST_RECEIVE_UNTOLD
+        };
+        if waited <= patience {
+            return true;
+        }
+        port.set_tells_last_receive(false);
+        false
     }
 
     /// Whether the device has completed every request that it took.
     fn is_device_done(&self) -> bool {
-        self.send.in_flight() <= self.orphans.load(Relaxed) && self.receive.in_flight() == 0
+        self.send.in_flight() <= self.orphans.load(Relaxed) && self.receives.in_flight() == 0
     }
 
     /// Hands what waits for its doorbell to the device, by whose state it is flushed.
@@ -108,11 +148,17 @@ impl Qp {
             }
         }
         let begin = Instant::<Monotonic>::now();
-        while !end.given_up && !self.is_device_done() {
+        loop {
             let waited = begin.elapsed();
-            end.given_up = waited > DEVICE_DRAINS;
-            if waited > CONSUMER_DRAINS {
-                self.collect(ctx);
+            let done = end.given_up || self.is_device_done();
+            if done && !self.may_receive(waited) {
+                break;
+            }
+            if !done {
+                end.given_up = waited > DEVICE_DRAINS;
+                if waited > CONSUMER_DRAINS {
+                    self.collect(ctx);
+                }
             }
             fsleep(PAUSE);
         }
@@ -128,6 +174,7 @@ impl Qp {
     /// Drains and destroys the device's QP under a consumer that may be posting.
     pub(super) fn destroy_in_use(&self, ctx: &MaySleep) {
         self.quiesce(ctx);
+        self.gather(ctx);
         let lower = self.lower.take(ctx);
         // A post that was on its way may have left something, which holds the device's QP.
         self.push(ctx);
@@ -140,18 +187,33 @@ impl Qp {
         cancel_sync::<Self, FLUSH>(this, ctx);
         // NDKPI: a consumer that closes an object is not inside of a call on it, and makes none any more.
         this.drain(ctx, |_| ());
+        this.gather(ctx);
         // SAFETY: The consumer does not look, as above. A connector that does would hold the QP, and its close would pend. The
         // registry does not, by this function's condition. The work item that flushes has ended, and the other one never looks.
         drop(unsafe { this.lower.take_unseen() });
         this.bury(ctx);
     }
 
-    /// Reports what the device did not complete as cancelled.
+    /// Takes out what the QP has received from an SRQ, before a device drops the completions of a QP that it destroys.
+    fn gather(&self, ctx: &MaySleep) {
+        if self.receives.srq().is_some() {
+            self.receive_cq.object().collect(ctx);
+        }
+    }
+
+    /// Reports what the device did not complete as cancelled. No completion of the QP is left in its CQs.
     fn bury(&self, ctx: &MaySleep) {
         if !self.is_drained() {
             self.collect(ctx);
             self.initiator_cq.object().abandon(&self.send, ctx);
-            self.receive_cq.object().abandon(&self.receive, ctx);
+        }
+        match &self.receives {
+            Receives::Own { queue, .. } if queue.in_flight() != 0 => {
+                self.receive_cq.object().abandon(queue, ctx);
+            }
+            // It may have received until it was destroyed.
+            Receives::Shared { ended, .. } if !ended.load(Acquire) => self.gather(ctx),
+            _ => {}
         }
     }
 }

@@ -12,6 +12,7 @@
 use super::{
     Gate,
     Qp,
+    Receives,
     Remote,
     RECLAIM, //
 };
@@ -370,19 +371,23 @@ impl Qp {
         let sgl = Sge::from_ndk(sgl);
         let guard = rcu::read_lock();
         let lower = self.lower.access(&guard)?;
+        // NDKPI: receives of a QP with an SRQ are posted to that.
+        let Receives::Own { queue, max_sge } = &self.receives else {
+            return Err(Status::InvalidDeviceRequest);
+        };
         // NDKPI: a receive needs no connection, but one that was disconnected takes none any more.
         if self.gate() == Gate::Nothing as u32 {
             return Err(Status::ConnectionInvalid);
         }
-        self.check_size(sgl, self.max_receive_sge)?;
-        let reservation = self.receive.reserve(false)?;
+        self.check_size(sgl, *max_sge)?;
+        let reservation = queue.reserve(false)?;
         let operation = ffi::ndk_operation_type_NDK_OPERATION_RECEIVE;
         let tag = Tag::new(operation, false);
-        let (wr_id, _) = self.receive.fill(&reservation, tag, context);
-        self.receive.publish(&reservation);
+        let (wr_id, _) = queue.fill(&reservation, tag, context);
+        queue.publish(&reservation);
         lower.trace_post(operation, 0, context, true);
         if let Err(error) = lower.post_recv(RecvWr::new(wr_id, sgl)) {
-            self.receive.retract(&reservation);
+            queue.retract(&reservation);
             return Err(refused(error));
         }
         Ok(())

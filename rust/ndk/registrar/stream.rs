@@ -198,6 +198,7 @@ fn param(qp: &Qp) -> ConnParam<'static> {
         responder_resources: 0,
         initiator_depth: 0,
         qp_num: qp.number(),
+        srq: qp.has_srq(),
     }
 }
 

@@ -93,6 +93,8 @@ pub(crate) struct ConnParam<'a> {
     pub(crate) initiator_depth: u8,
     /// Number of the QP.
     pub(crate) qp_num: u32,
+    /// Whether the QP takes its receives from an SRQ.
+    pub(crate) srq: bool,
 }
 
 impl ConnParam<'_> {
@@ -110,6 +112,7 @@ impl ConnParam<'_> {
             retry_count: RETRIES,
             rnr_retry_count: RNR_RETRIES,
             qp_num: self.qp_num,
+            srq: u8::from(self.srq),
             ..ffi::rdma_conn_param::default()
         })
     }

@@ -267,6 +267,19 @@ impl Wc {
         self
     }
 
+    /// The same, of a QP at this address.
+    #[cfg(CONFIG_KUNIT = "y")]
+    pub(super) fn on_qp(mut self, qp: usize) -> Self {
+        self.0.qp = core::ptr::without_provenance_mut(qp);
+        self
+    }
+
+    /// The address of the QP, to be compared and not to be followed: the QP may be gone.
+    #[inline]
+    pub(super) fn qp(&self) -> usize {
+        self.0.qp.addr()
+    }
+
     /// The number that was posted with the request.
     #[inline]
     pub(crate) fn wr_id(&self) -> u64 {

@@ -296,6 +296,13 @@ impl DeviceRef {
         self.attrs().device_cap_flags & bit != 0
     }
 
+    /// Whether the device can make an SRQ larger.
+    pub(crate) fn has_srq_resize(&self) -> bool {
+        // CAST: An enum without a type of its own; the value is a single bit.
+        let bit = ffi::ib_device_cap_flags_IB_DEVICE_SRQ_RESIZE as u64;
+        self.attrs().device_cap_flags & bit != 0
+    }
+
     /// How many completion vectors the device has, at least 1.
     pub(crate) fn completion_vectors(&self) -> u32 {
         u32::try_from(self.raw().num_comp_vectors)

@@ -119,6 +119,18 @@ impl<T> Handle<T> {
         Some(unsafe { Arc::from_raw(raw) })
     }
 
+    /// Puts other content in the place of what is there, and waits until nobody looks at that any more. Sleeps.
+    pub(crate) fn replace(&self, content: Arc<T>, ctx: &MaySleep) -> Option<Arc<T>> {
+        // INVARIANT: From `into_raw`, with its count.
+        let raw = self.raw.xchg(Arc::into_raw(content).cast_mut(), Full);
+        if raw.is_null() {
+            return None;
+        }
+        wait_for_readers(ctx);
+        // SAFETY: As in `take`.
+        Some(unsafe { Arc::from_raw(raw) })
+    }
+
     /// As [`Self::take`], without waiting.
     ///
     /// # Safety
@@ -232,6 +244,19 @@ mod tests {
         // An emptied handle can be filled again.
         assert!(handle.set(content(3, &ended)?).is_ok());
         assert!(seen(&handle) == Ok(3));
+        Ok(())
+    }
+
+    #[test]
+    fn content_is_replaced() -> Result {
+        let ctx = MaySleep::of_test();
+        let ended = counter()?;
+        let handle = Handle::new();
+        assert!(handle.replace(content(1, &ended)?, &ctx).is_none());
+        let old = handle.replace(content(2, &ended)?, &ctx);
+        assert_eq!(old.map_or(0, |content| content.number), 1);
+        assert_eq!(ended.load(Relaxed), 1);
+        assert!(seen(&handle) == Ok(2));
         Ok(())
     }
 

@@ -16,7 +16,8 @@ use crate::{
             Port,
             Protocol, //
         },
-        pd::Pd, //
+        pd::Pd,
+        srq::Srq, //
     },
 };
 use core::{
@@ -60,6 +61,8 @@ pub(crate) enum QpEvent {
     AccessError,
     /// A message came before the connection was established.
     CommEst,
+    /// The QP has failed, and takes no receive of its SRQ any more.
+    LastReceive,
     /// Something else.
     Other,
 }
@@ -200,7 +203,7 @@ impl QpAttr {
 ///
 /// # Invariants
 ///
-/// * `raw` is a QP of `pd`, `send_cq` and `_recv_cq` that this value alone destroys.
+/// * `raw` is a QP of `pd`, `send_cq`, `_recv_cq` and `srq` that this value alone destroys.
 /// * Its context is `events`.
 pub(crate) struct Qp {
     raw: NonNull<ffi::ib_qp>,
@@ -210,6 +213,8 @@ pub(crate) struct Qp {
     send_cq: Arc<Cq>,
     /// Kept for the receives, which complete there.
     _recv_cq: Arc<Cq>,
+    /// Where the receives come from, if not from a queue of its own.
+    srq: Option<Arc<Srq>>,
     pd: Arc<Pd>,
 }
 
@@ -227,12 +232,17 @@ impl Qp {
         pd: Arc<Pd>,
         send_cq: Arc<Cq>,
         recv_cq: Arc<Cq>,
+        srq: Option<Arc<Srq>>,
         caps: QpCaps,
         events: Arc<E>,
     ) -> Result<Self> {
         ctx.check();
         let device = pd.device();
-        if !device.is(send_cq.device()) || !device.is(recv_cq.device()) {
+        let foreign = |srq: &Arc<Srq>| !device.is(srq.pd().device());
+        if !device.is(send_cq.device())
+            || !device.is(recv_cq.device())
+            || srq.as_ref().is_some_and(foreign)
+        {
             return Err(EINVAL);
         }
         let mut init = ffi::ib_qp_init_attr {
@@ -240,6 +250,7 @@ impl Qp {
             qp_context: Arc::as_ptr(&events).cast_mut().cast(),
             send_cq: send_cq.as_raw(),
             recv_cq: recv_cq.as_raw(),
+            srq: srq.as_ref().map_or(ptr::null_mut(), |srq| srq.as_raw()),
             cap: ffi::ib_qp_cap {
                 max_send_wr: caps.max_send_wr,
                 max_recv_wr: caps.max_recv_wr,
@@ -252,7 +263,7 @@ impl Qp {
             qp_type: ffi::ib_qp_type_IB_QPT_RC,
             ..ffi::ib_qp_init_attr::default()
         };
-        // SAFETY: PD and CQs are valid by their invariants, and of one device. The callback
+        // SAFETY: PD, CQs and SRQ are valid by their invariants, and of one device. The callback
         // gets `qp_context`, which `events` keeps alive until the QP is destroyed.
         let raw = from_err_ptr(unsafe { ffi::ndk_helper_ib_create_qp(pd.as_raw(), &mut init) })?;
         // INVARIANT: Just created with those parts, and nobody else has the pointer.
@@ -268,6 +279,7 @@ impl Qp {
             _events: events,
             send_cq,
             _recv_cq: recv_cq,
+            srq,
             pd,
         })
     }
@@ -276,6 +288,16 @@ impl Qp {
     pub(crate) fn number(&self) -> u32 {
         // SAFETY: Valid by the type invariant; the number does not change.
         unsafe { self.raw.as_ref().qp_num }
+    }
+
+    /// Its address, by which completions name it. Another QP may have it later.
+    pub(crate) fn address(&self) -> usize {
+        self.raw.addr().get()
+    }
+
+    /// Whether its receives come from an SRQ.
+    pub(crate) fn has_srq(&self) -> bool {
+        self.srq.is_some()
     }
 
     /// The sizes that the device gave.
@@ -484,6 +506,7 @@ impl<E: QpEvents> Callbacks<E> {
             ffi::ib_event_type_IB_EVENT_QP_REQ_ERR => QpEvent::RequestError,
             ffi::ib_event_type_IB_EVENT_QP_ACCESS_ERR => QpEvent::AccessError,
             ffi::ib_event_type_IB_EVENT_COMM_EST => QpEvent::CommEst,
+            ffi::ib_event_type_IB_EVENT_QP_LAST_WQE_REACHED => QpEvent::LastReceive,
             _ => QpEvent::Other,
         };
         // SAFETY: The context is what `Qp::new` took from an `Arc<E>`, which the `Qp` keeps until

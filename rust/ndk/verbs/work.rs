@@ -28,6 +28,7 @@ use crate::{
             WcStatus, //
         },
         fault::FaultLine,
+        shared_queue,
         wr::FIRST_OF_TWO, //
     },
 };
@@ -54,6 +55,7 @@ pub(crate) struct Tag(u32);
 impl Tag {
     const SILENT: u32 = 1 << 16;
     const SENTINEL: u32 = 1 << 17;
+    const SHARED: u32 = 1 << 18;
 
     /// A request of type `operation` (an `enum ndk_operation_type`).
     pub(crate) const fn new(operation: u32, silent: bool) -> Self {
@@ -63,6 +65,15 @@ impl Tag {
     /// The provider's own last request.
     pub(crate) const fn sentinel() -> Self {
         Self(Self::SENTINEL)
+    }
+
+    /// A receive that was posted to an SRQ.
+    pub(super) const fn shared_receive() -> Self {
+        Self(ffi::ndk_operation_type_NDK_OPERATION_RECEIVE | Self::SHARED)
+    }
+
+    fn is_shared(self) -> bool {
+        self.0 & Self::SHARED != 0
     }
 
     fn request(self, wr_id: u64) -> Request {
@@ -86,11 +97,54 @@ impl Tag {
 ///
 /// The poster writes it before it publishes the request, the poller reads it after; relaxed
 /// accesses will do.
-struct Slot {
-    queue: *const WorkQueue,
+pub(super) struct Slot {
+    /// The [`WorkQueue`] it belongs to, or the [`shared_queue::SharedQueue`] where the tag says so.
+    owner: *const c_void,
     context: Atomic<usize>,
     index: Atomic<u32>,
     tag: Atomic<u32>,
+}
+
+impl Slot {
+    /// A slot of no request.
+    pub(super) fn new(owner: *const c_void, index: u32, tag: Tag) -> Self {
+        Self {
+            owner,
+            context: Atomic::new(0),
+            index: Atomic::new(index),
+            tag: Atomic::new(tag.0),
+        }
+    }
+
+    /// What it was made with.
+    #[inline]
+    pub(super) fn owner(&self) -> *const c_void {
+        self.owner
+    }
+
+    /// The index it was made with or has been given.
+    #[inline]
+    pub(super) fn index(&self) -> u32 {
+        self.index.load(Relaxed)
+    }
+
+    /// What the consumer gave with the request.
+    #[inline]
+    pub(super) fn context(&self) -> usize {
+        self.context.load(Relaxed)
+    }
+
+    /// Notes what the consumer gives with the request.
+    #[inline]
+    pub(super) fn set_context(&self, context: *mut c_void) {
+        self.context.store(context.expose_provenance(), Relaxed);
+    }
+
+    /// The work request id of its request.
+    #[inline]
+    pub(super) fn id(&self) -> u64 {
+        (&raw const *self).expose_provenance() as u64
+    }
 }
 
 const _: () = assert!(align_of::<Slot>() as u64 > FIRST_OF_TWO);
@@ -111,7 +165,7 @@ impl Place {
 /// # Invariants
 ///
 /// - `slots` has `ring.slots()` entries, and does not move.
-/// - The `queue` pointers of all slots point to this value, which lives in an [`Arc`].
+/// - The `owner` pointers of all slots point to this value, which lives in an [`Arc`].
 pub(crate) struct WorkQueue {
     ring: Ring,
     slots: KVVec<Slot>,
@@ -145,18 +199,11 @@ impl WorkQueue {
             },
             GFP_KERNEL,
         )?;
-        let queue: *const Self = &raw const *this;
+        let owner = (&raw const *this).cast();
         for index in 0..count {
             // INVARIANT: The address stays when the `UniqueArc` becomes an `Arc`.
-            this.slots.push(
-                Slot {
-                    queue,
-                    context: Atomic::new(0),
-                    index: Atomic::new(index),
-                    tag: Atomic::new(0),
-                },
-                GFP_KERNEL,
-            )?;
+            this.slots
+                .push(Slot::new(owner, index, Tag(0)), GFP_KERNEL)?;
         }
         Ok(this.into())
     }
@@ -189,10 +236,10 @@ impl WorkQueue {
         let Some(slot) = self.slots.get(place) else {
             return (0, Place(place));
         };
-        slot.context.store(context.expose_provenance(), Relaxed);
+        slot.set_context(context);
         slot.index.store(reservation.index, Relaxed);
         slot.tag.store(tag.0, Relaxed);
-        ((&raw const *slot).expose_provenance() as u64, Place(place))
+        (slot.id(), Place(place))
     }
 
     /// Makes what was filled visible to the poller; before the device gets it.
@@ -248,7 +295,7 @@ impl WorkQueue {
             result,
             bytes: 0,
             qp_context: self.qp_context,
-            request_context: slot.context.load(Relaxed),
+            request_context: slot.context(),
             operation: tag.operation(),
             provider_error: 0,
             token: 0,
@@ -280,7 +327,7 @@ pub(crate) struct Completed {
 /// # Safety
 ///
 /// `wc` was polled by the caller, who excludes other polls of its CQ, from a CQ on which only
-/// requests of living [`WorkQueue`]s were posted.
+/// requests of living [`WorkQueue`]s were posted, or took receives of living [`shared_queue::SharedQueue`]s.
 #[inline]
 pub(crate) unsafe fn retire(wc: &Wc) -> Option<Completed> {
     // SAFETY: The id is the address of a slot of a queue that is alive, by the requirements of this
@@ -288,10 +335,14 @@ pub(crate) unsafe fn retire(wc: &Wc) -> Option<Completed> {
     let slot = unsafe {
         &*core::ptr::with_exposed_provenance::<Slot>((wc.wr_id() & !FIRST_OF_TWO) as usize)
     };
-    // SAFETY: By the type invariant of `WorkQueue`, which is alive.
-    let queue = unsafe { &*slot.queue };
     let tag = Tag(slot.tag.load(Relaxed));
-    let index = slot.index.load(Relaxed);
+    if tag.is_shared() {
+        // SAFETY: By the tag and the requirements of this function.
+        return unsafe { shared_queue::retire(wc, slot) };
+    }
+    // SAFETY: By the type invariant of `WorkQueue`, which is alive.
+    let queue = unsafe { &*slot.owner.cast::<WorkQueue>() };
+    let index = slot.index();
     match queue
         .ring
         .retire(index, wc.is_success(), tag.request(wc.wr_id()))
@@ -299,21 +350,31 @@ pub(crate) unsafe fn retire(wc: &Wc) -> Option<Completed> {
         Retired::Report => {}
         Retired::Swallow | Retired::Stale | Retired::Drained => return None,
     }
-    let receive = tag.operation() == ffi::ndk_operation_type_NDK_OPERATION_RECEIVE;
     let mut completed = queue.completed(slot, tag, Ok(()));
+    conclude(wc, &mut completed, Some(&*queue.line));
+    Some(completed)
+}
+
+/// Notes how a request ended, and tells `line` what that shows.
+#[inline]
+pub(super) fn conclude(wc: &Wc, completed: &mut Completed, line: Option<&FaultLine>) {
+    let receive = completed.operation == ffi::ndk_operation_type_NDK_OPERATION_RECEIVE;
     if !wc.is_success() {
         completed.result = Err(failure(wc.status(), receive));
         completed.provider_error = wc.error_code();
-        queue.line.failed(wc.status());
+        if let Some(line) = line {
+            line.failed(wc.status());
+        }
     } else if receive {
         completed.bytes = wc.byte_len();
         if let Some(token) = wc.invalidated_rkey() {
-            queue.line.peer_invalidated();
+            if let Some(line) = line {
+                line.peer_invalidated();
+            }
             completed.operation = ffi::ndk_operation_type_NDK_OPERATION_RECEIVE_AND_INVALIDATE;
             completed.token = token;
         }
     }
-    Some(completed)
 }
 
 /// The status of a failed completion (NDKPI documents cancellation; the others are those of its
