@@ -377,7 +377,8 @@ static inline int ndk_create_mw(struct ndk_pd *pd,
  * @pd: the PD
  * @depth: outstanding receives
  * @max_sge: SGEs of each
- * @notify_threshold: notify when fewer receives are left, 0 for never
+ * @notify_threshold: notify once when fewer receives are left, after there were
+ *	that many; 0 for never
  * @notification: called then, or NULL
  * @notification_context: for @notification
  * @affinity: CPU on which notifications are preferred, -1 for any
@@ -385,8 +386,9 @@ static inline int ndk_create_mw(struct ndk_pd *pd,
  * @context: for @completion
  * @srq: the SRQ, if the call is not pending and succeeds
  *
- * Return: 0 or -EINPROGRESS; -EINVAL over a limit; -ENOMEM; -ENODEV;
- * -EOPNOTSUPP where SRQs are not offered (max_srq_depth is 0).
+ * Return: -EINPROGRESS; -EINVAL for a depth of 0 or over a limit, where @max_sge
+ * may be up to max_receive_request_sge; -EOPNOTSUPP where SRQs are not offered
+ * (max_srq_depth is 0); -ENOMEM and -ENODEV, here or in @completion.
  */
 static inline int ndk_create_srq(struct ndk_pd *pd, u32 depth, u32 max_sge,
 				 u32 notify_threshold,
@@ -446,7 +448,10 @@ static inline int ndk_create_qp(struct ndk_pd *pd, struct ndk_cq *receive_cq,
  * @context: for @completion
  * @qp: the QP, if the call is not pending and succeeds
  *
- * Return: as ndk_create_qp(); -EOPNOTSUPP where SRQs are not offered.
+ * A receive from the SRQ that a message for this QP takes has its result in
+ * @receive_cq, with @qp_context.
+ *
+ * Return: as ndk_create_qp(); -EINVAL for an SRQ of another PD as well.
  */
 static inline int
 ndk_create_qp_with_srq(struct ndk_pd *pd, struct ndk_cq *receive_cq,
@@ -583,6 +588,9 @@ static inline u32 ndk_get_cq_results_ex(struct ndk_cq *cq,
  * @completion: called if the call is pending
  * @context: for @completion
  *
+ * Completes when the QPs made with it are closed. Receives that are still
+ * posted then have no result.
+ *
  * Return: 0 or -EINPROGRESS.
  */
 static inline int ndk_close_srq(struct ndk_srq *srq,
@@ -600,8 +608,12 @@ static inline int ndk_close_srq(struct ndk_srq *srq,
  * @completion: called if the call is pending
  * @context: for @completion
  *
- * Return: 0 or -EINPROGRESS; -EINVAL over max_srq_depth; -EOVERFLOW below what
- * is outstanding; -ENOMEM; -ENODEV.
+ * Where fewer than @notify_threshold receives are left the notification comes
+ * at once. A depth that fails changes the threshold neither.
+ *
+ * Return: -EINPROGRESS; -EINVAL over max_srq_depth; -ENOMEM and -ENODEV, here or
+ * in @completion; there also -EOVERFLOW below what is outstanding, -ENOMEM where
+ * the device's queue cannot be made larger, and -EIO for an SRQ that has failed.
  */
 static inline int ndk_modify_srq(struct ndk_srq *srq, u32 depth,
 				 u32 notify_threshold,
@@ -614,13 +626,13 @@ static inline int ndk_modify_srq(struct ndk_srq *srq, u32 depth,
 
 /**
  * ndk_srq_receive - post a receive to an SRQ
- * @srq: the SRQ
+ * @srq: the SRQ, with connected QPs or without
  * @context: given back in the result
  * @sgl: the buffer; the array is read during the call only
  * @nr_sge: entries of @sgl
  *
- * Return: 0; -ENOBUFS when the SRQ is full; -EMSGSIZE for too many SGEs;
- * -ENODEV.
+ * Return: 0; -ENOBUFS when the SRQ is full; -EMSGSIZE for too many SGEs or
+ * bytes; -EIO for an SRQ that has failed; -ENODEV.
  */
 static inline int ndk_srq_receive(struct ndk_srq *srq, void *context,
 				  const struct ndk_sge *sgl, u32 nr_sge)

@@ -125,7 +125,12 @@ typedef void (*ndk_cq_notification_fn)(void *context, int status);
 /**
  * typedef ndk_srq_notification_fn - an SRQ fell below its threshold
  * @context: context given to ndk_create_srq()
- * @status: 0, or -EIO when the SRQ failed
+ * @status: 0, or -EIO when the SRQ failed. After that the SRQ and its QPs are
+ *	dead.
+ *
+ * One call at most for a threshold that was set with ndk_create_srq() or
+ * ndk_modify_srq(), never two at a time for one SRQ. A failure is told once,
+ * whether a threshold is set or not.
  */
 typedef void (*ndk_srq_notification_fn)(void *context, int status);
 

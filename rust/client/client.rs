@@ -38,6 +38,7 @@ mod owned;
 mod pd;
 mod qp;
 mod shared_endpoint;
+mod srq;
 mod task;
 
 #[allow(unused_imports, reason = "as above")]
@@ -95,6 +96,11 @@ pub(crate) use {
         QpParams, //
     },
     shared_endpoint::SharedEndpoint,
+    srq::{
+        OnLow,
+        Srq,
+        SrqParams, //
+    },
     task::{
         in_softirq,
         Event,

@@ -131,6 +131,7 @@ impl_object!(
     ndk_connector,
     ndk_listener,
     ndk_shared_endpoint,
+    ndk_srq,
 );
 
 /// An open object and what its callbacks use.

@@ -26,6 +26,12 @@ use super::{
         Qp,
         QpParams, //
     },
+    srq::{
+        self,
+        OnLow,
+        Srq,
+        SrqParams, //
+    },
 };
 use core::ptr::{
     self,
@@ -105,6 +111,75 @@ impl Pd {
                     params.receive_depth,
                     params.initiator_depth,
                     params.max_receive_sge,
+                    params.max_initiator_sge,
+                    params.inline_size,
+                    done,
+                    context,
+                    out,
+                ) or MISSING)
+            },
+            // SAFETY: The object is new and ours.
+            |raw| Ok(unsafe { Qp::new(raw?) }),
+        )
+    }
+
+    /// Creates an SRQ, which tells `handler` when it runs low.
+    pub(crate) fn create_srq<L: OnLow, N: Notice<Srq>>(
+        &self,
+        params: SrqParams,
+        handler: L,
+        how: N,
+    ) -> N::Return {
+        let seed = match srq::Seed::new(handler) {
+            Ok(seed) => seed,
+            Err(e) => return how.fail(e),
+        };
+        let handler = seed.context();
+        let affinity = params
+            .affinity
+            .and_then(|cpu| cpu.try_into().ok())
+            .unwrap_or(-1);
+        how.create(
+            // SAFETY: `self` is open; the handler lives until the SRQ's close has completed.
+            |done, context, out| unsafe {
+                dispatch!(self.as_ptr(), create_srq(
+                    self.as_ptr(),
+                    params.depth,
+                    params.max_sge,
+                    params.threshold,
+                    Some(srq::notify::<L>),
+                    handler,
+                    affinity,
+                    done,
+                    context,
+                    out,
+                ) or MISSING)
+            },
+            // SAFETY: The object is new and ours, and was made with what the seed has.
+            move |raw| Ok(unsafe { seed.grow(raw?) }),
+        )
+    }
+
+    /// Creates a QP whose receives come from `srq`, which is of this PD, and end in `receive_cq`.
+    pub(crate) fn create_qp_with_srq<R: Handler, I: Handler, N: Notice<Qp>>(
+        &self,
+        receive_cq: &Cq<R>,
+        initiator_cq: &Cq<I>,
+        srq: &Srq,
+        params: QpParams,
+        how: N,
+    ) -> N::Return {
+        let context_value = ptr::without_provenance_mut(params.context);
+        how.create(
+            // SAFETY: `self`, the CQs and the SRQ are open.
+            |done, context, out| unsafe {
+                dispatch!(self.as_ptr(), create_qp_with_srq(
+                    self.as_ptr(),
+                    receive_cq.as_ptr(),
+                    initiator_cq.as_ptr(),
+                    srq.as_ptr(),
+                    context_value,
+                    params.initiator_depth,
                     params.max_initiator_sge,
                     params.inline_size,
                     done,

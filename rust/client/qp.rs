@@ -33,11 +33,11 @@ use kernel::{
 pub(crate) struct QpParams {
     /// Given back by [`super::WorkResult::qp`].
     pub(crate) context: usize,
-    /// Outstanding receives.
+    /// Outstanding receives; with an SRQ, of no meaning.
     pub(crate) receive_depth: u32,
     /// Outstanding requests of all other kinds.
     pub(crate) initiator_depth: u32,
-    /// Pieces of a receive.
+    /// Pieces of a receive; with an SRQ, of no meaning.
     pub(crate) max_receive_sge: u32,
     /// Pieces of another request.
     pub(crate) max_initiator_sge: u32,

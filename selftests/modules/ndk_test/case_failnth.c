@@ -8,17 +8,13 @@
 
 #include "failnth.h"
 
-/* Proves: 2.3-failed, 2.3-memory */
-static void create(struct t *t)
+static void create_each(struct t *t, struct t_end *e)
 {
-	struct t_end *e = t_alloc(t, sizeof(*e));
 	struct ndk_object_header *h;
 	enum t_kind kind = t->arg;
 	unsigned int n;
 	bool hit;
 
-	if (!t_end_init(t, e, SIDE_A, NULL))
-		return;
 	for (n = 1; n < MOST; n++) {
 		struct t_await *w = t_await(t, t_kind_name(kind));
 		void *out = t_poison();
@@ -36,6 +32,70 @@ static void create(struct t *t)
 			break;
 	}
 	/* At least the object itself is allocated, or nothing was tested. */
+	EXPECT(t, n > 1 && n < MOST);
+}
+
+/* Proves: 2.3-failed, 2.3-memory */
+static void create(struct t *t)
+{
+	struct t_end *e = t_alloc(t, sizeof(*e));
+
+	if (t_end_init(t, e, SIDE_A, NULL))
+		create_each(t, e);
+}
+
+/* Proves: CREATE_QP_WITH_SRQ.no-resources, 2.3-failed, 2.3-memory */
+static void create_with_srq(struct t *t)
+{
+	struct t_end *e = t_alloc(t, sizeof(*e));
+	struct t_srq *s;
+
+	if (!t_end_init(t, e, SIDE_A, NULL))
+		return;
+	s = t_srq(e, 16, 4);
+	if (!s)
+		return;
+	e->srq = s->srq;
+	create_each(t, e);
+}
+
+/* What cannot be changed for want of memory is as it was, and a post needs none. */
+/* Proves: MODIFY_SRQ.no-resources, SRQ_RECEIVE.no-resources */
+static void modify_srq(struct t *t)
+{
+	struct t_end *e = t_alloc(t, sizeof(*e));
+	u32 depth = 2, posted = 0;
+	struct t_await *w;
+	struct t_srq *s;
+	unsigned int n;
+	bool hit;
+	int rc;
+
+	if (!t_end_init(t, e, SIDE_A, NULL))
+		return;
+	s = t_srq(e, depth, 1);
+	if (!s)
+		return;
+	for (n = 1; n < MOST; n++) {
+		w = t_await(t, "modify SRQ");
+		fail_nth(n);
+		rc = ndk_modify_srq(s->srq, 2 * depth, 1, t_done, w);
+		hit = was_hit();
+		rc = t_wait(w, rc);
+		if (!judge(t, w->what, n, hit, rc))
+			return;
+		if (!rc)
+			depth *= 2;
+		do {
+			fail_nth(1);
+			rc = ndk_srq_receive(s->srq, NULL, NULL, 0);
+			EXPECT(t, !was_hit());
+		} while (!rc && ++posted < 10000);
+		EXPECT_STATUS(t, rc, -ENOBUFS);
+		EXPECT_EQ(t, posted, depth);
+		if (!hit)
+			break;
+	}
 	EXPECT(t, n > 1 && n < MOST);
 }
 
@@ -450,7 +510,14 @@ static bool try_end(struct t *t, struct t_end *e, enum t_side side)
 	e->pd = container_of(h, struct ndk_pd, header);
 	e->rcq = try_cq(e);
 	e->icq = e->rcq;
-	if (!e->rcq || !try_kind(e, KIND_QP, &h))
+	if (!e->rcq)
+		return false;
+	if (side == SIDE_B) {
+		if (!try_kind(e, KIND_SRQ, &h))
+			return false;
+		e->srq = container_of(h, struct ndk_srq, header);
+	}
+	if (!try_kind(e, KIND_QP, &h))
 		return false;
 	e->qp = container_of(h, struct ndk_qp, header);
 	return true;
@@ -569,6 +636,9 @@ static const struct t_case cases[] = {
 	{ "create_pd", create, KIND_PD }, /* Proves: CREATE_PD.no-resources */
 	{ "create_cq", create, KIND_CQ }, /* Proves: CREATE_CQ.no-resources */
 	{ "create_qp", create, KIND_QP }, /* Proves: CREATE_QP.no-resources */
+	{ "create_srq", create, KIND_SRQ }, /* Proves: CREATE_SRQ.no-resources */
+	{ "create_qp_with_srq", create_with_srq, KIND_QP },
+	{ "modify_srq", modify_srq },
 	{ "create_mr", create, KIND_MR }, /* Proves: CREATE_MR.no-resources */
 	{ "create_fast_mr", create, KIND_FAST_MR }, /* Proves: CREATE_MR.no-resources */
 	{ "create_connector", create, KIND_CONNECTOR }, /* Proves: CREATE_CONNECTOR.no-resources */
@@ -578,6 +648,7 @@ static const struct t_case cases[] = {
 	{ "close_pd_cannot_fail", closes, KIND_PD },
 	{ "close_cq_cannot_fail", closes, KIND_CQ },
 	{ "close_qp_cannot_fail", closes, KIND_QP },
+	{ "close_srq_cannot_fail", closes, KIND_SRQ },
 	{ "close_mr_cannot_fail", closes, KIND_MR },
 	{ "close_connector_cannot_fail", closes, KIND_CONNECTOR },
 	{ "close_listener_cannot_fail", closes, KIND_LISTENER },

@@ -205,6 +205,46 @@ static void initiator_cq_before_qp(struct t *t)
 		antecedent_waits(t, &e->icq->cq->header, &e->qp->header);
 }
 
+static bool end_with_srq(struct t *t, struct t_end *e)
+{
+	struct ndk_object_header *h;
+
+	if (!t_end_init(t, e, SIDE_A, NULL))
+		return false;
+	h = t_create(e, KIND_SRQ);
+	if (!h)
+		return false;
+	e->srq = container_of(h, struct ndk_srq, header);
+	return t_end_qp(e);
+}
+
+/* Proves: CLOSE_OBJECT.close-pending, 3.1-SRQ, 3.5, 3.6 */
+static void srq_before_qp(struct t *t)
+{
+	struct t_end *e = t_alloc(t, sizeof(*e));
+
+	if (end_with_srq(t, e))
+		antecedent_waits(t, &e->srq->header, &e->qp->header);
+}
+
+/* Proves: CLOSE_OBJECT.close-pending, 3.1-PD, 3.1-SRQ, 3.5, 3.6 */
+static void pd_before_srq_and_qp(struct t *t)
+{
+	struct t_end *e = t_alloc(t, sizeof(*e));
+	struct t_await *w[3];
+	int i;
+
+	if (!end_with_srq(t, e))
+		return;
+	w[0] = t_close_start(t, &e->pd->header);
+	w[1] = t_close_start(t, &e->srq->header);
+	t_sleep(30);
+	EXPECT(t, !t_is_done(w[0]) && !t_is_done(w[1]));
+	w[2] = t_close_start(t, &e->qp->header);
+	for (i = 0; i < 3; i++)
+		t_join(w[i]);
+}
+
 /* Proves: CLOSE_OBJECT.close-pending, 3.1-QP, 3.5, 3.6 */
 static void qp_before_connector(struct t *t)
 {
@@ -437,11 +477,13 @@ static void no_extensions(struct t *t)
 {
 	struct t_pair *p = t_pair(t, NULL);
 	struct t_region *r;
+	struct t_srq *srq;
 
 	if (!p)
 		return;
 	r = t_memory(&p->a, PAGE_SIZE);
-	if (!r || !t_share(&p->a, AF_INET, 0))
+	srq = t_srq(&p->a, 1, 0);
+	if (!r || !srq || !t_share(&p->a, AF_INET, 0))
 		return;
 	NO_EXTENSION(t, p->a.adapter);
 	NO_EXTENSION(t, p->a.pd);
@@ -451,11 +493,7 @@ static void no_extensions(struct t *t)
 	NO_EXTENSION(t, p->a.connector);
 	NO_EXTENSION(t, p->listener->listener);
 	NO_EXTENSION(t, p->a.shared);
-}
-
-static void srq_notification(void *context, int status)
-{
-	t_fail(context, "an SRQ that does not exist notifies");
+	NO_EXTENSION(t, srq->srq);
 }
 
 /* What the adapter's limits say it does not offer, answers so and does nothing. */
@@ -479,11 +517,6 @@ static void not_offered(struct t *t)
 	EXPECT_EQ(t, info.max_window_size, 0);
 	EXPECT_STATUS(t, ndk_create_mw(a->pd, t_created, w, (struct ndk_mw **)&out), -EOPNOTSUPP);
 	EXPECT_STATUS(t, ndk_bind(a->qp, w, r->mr, NULL, r->base, PAGE_SIZE, 0), -EOPNOTSUPP);
-	EXPECT_EQ(t, info.max_srq_depth, 0);
-	EXPECT_STATUS(t, ndk_create_srq(a->pd, 16, 1, 0, srq_notification, t, -1, t_created, w,
-					(struct ndk_srq **)&out), -EOPNOTSUPP);
-	EXPECT_STATUS(t, ndk_create_qp_with_srq(a->pd, a->rcq->cq, a->icq->cq, NULL, a, 16, 1, 0,
-						t_created, w, (struct ndk_qp **)&out), -EOPNOTSUPP);
 	EXPECT(t, !(info.adapter_flags & NDK_ADAPTER_FLAG_CQ_RESIZE));
 	EXPECT_STATUS(t, ndk_resize_cq(a->rcq->cq, 64, t_done, w), -EOPNOTSUPP);
 	EXPECT(t, out == t_poison());
@@ -498,6 +531,8 @@ static const struct t_case cases[] = {
 	{ "cq_is_made_and_closed", is_made_and_closed, KIND_CQ },
 	/* Proves: CREATE_QP.ok, CREATE_COMPLETION.ok, 2.3-pending, 2.3-out-pointer */
 	{ "qp_is_made_and_closed", is_made_and_closed, KIND_QP },
+	/* Proves: CREATE_SRQ.ok, CREATE_COMPLETION.ok, 2.3-pending, 2.3-out-pointer */
+	{ "srq_is_made_and_closed", is_made_and_closed, KIND_SRQ },
 	/* Proves: CREATE_MR.ok, CREATE_COMPLETION.wrong-state, 2.3-inline */
 	{ "mr_is_made_and_closed", is_made_and_closed, KIND_MR },
 	/* Proves: CREATE_MR.ok, CREATE_COMPLETION.wrong-state, 2.3-inline */
@@ -511,6 +546,7 @@ static const struct t_case cases[] = {
 	{ "pd_many_at_a_time", many_at_a_time, KIND_PD }, /* Proves: CREATE_PD.ok */
 	{ "cq_many_at_a_time", many_at_a_time, KIND_CQ }, /* Proves: CREATE_CQ.ok */
 	{ "qp_many_at_a_time", many_at_a_time, KIND_QP }, /* Proves: CREATE_QP.ok */
+	{ "srq_many_at_a_time", many_at_a_time, KIND_SRQ }, /* Proves: CREATE_SRQ.ok */
 	{ "mr_many_at_a_time", many_at_a_time, KIND_MR }, /* Proves: CREATE_MR.ok */
 	{ "fast_mr_many_at_a_time", many_at_a_time, KIND_FAST_MR }, /* Proves: CREATE_MR.ok */
 	{ "connector_many_at_a_time", many_at_a_time, KIND_CONNECTOR }, /* Proves: CREATE_CONNECTOR.ok */
@@ -520,6 +556,7 @@ static const struct t_case cases[] = {
 	{ "pd_made_and_closed_under_a_spinlock", under_a_spinlock, KIND_PD }, /* Proves: CREATE_PD.softirq */
 	{ "cq_made_and_closed_under_a_spinlock", under_a_spinlock, KIND_CQ }, /* Proves: CREATE_CQ.softirq */
 	{ "qp_made_and_closed_under_a_spinlock", under_a_spinlock, KIND_QP }, /* Proves: CREATE_QP.softirq */
+	{ "srq_made_and_closed_under_a_spinlock", under_a_spinlock, KIND_SRQ }, /* Proves: CREATE_SRQ.softirq */
 	{ "mr_made_and_closed_under_a_spinlock", under_a_spinlock, KIND_MR }, /* Proves: CREATE_MR.softirq */
 	{ "fast_mr_made_and_closed_under_a_spinlock", under_a_spinlock, KIND_FAST_MR }, /* Proves: CREATE_MR.softirq */
 	{ "connector_made_and_closed_under_a_spinlock", under_a_spinlock, KIND_CONNECTOR }, /* Proves: CREATE_CONNECTOR.softirq */
@@ -532,6 +569,7 @@ static const struct t_case cases[] = {
 	{ "cq_made_and_closed_in_callbacks", in_a_callback, KIND_CQ },
 	/* Proves: CREATE_QP.softirq, CREATE_COMPLETION.softirq, CREATE_COMPLETION.close-pending, 3.1, 3.4 */
 	{ "qp_made_and_closed_in_callbacks", in_a_callback, KIND_QP },
+	{ "srq_made_and_closed_in_callbacks", in_a_callback, KIND_SRQ }, /* Proves: CREATE_SRQ.softirq */
 	{ "mr_made_and_closed_in_callbacks", in_a_callback, KIND_MR }, /* Proves: CREATE_MR.softirq */
 	{ "fast_mr_made_and_closed_in_callbacks", in_a_callback, KIND_FAST_MR }, /* Proves: CREATE_MR.softirq */
 	{ "connector_made_and_closed_in_callbacks", in_a_callback, KIND_CONNECTOR }, /* Proves: CREATE_CONNECTOR.softirq */
@@ -539,10 +577,13 @@ static const struct t_case cases[] = {
 	/* Proves: CREATE_SHARED_ENDPOINT.softirq, CREATE_COMPLETION.softirq, CREATE_COMPLETION.close-pending, 3.1, 3.4 */
 	{ "shared_endpoint_made_and_closed_in_callbacks", in_a_callback, KIND_SHARED_ENDPOINT },
 	{ "pd_closed_before_its_qp", pd_before, KIND_QP },
+	{ "pd_closed_before_its_srq", pd_before, KIND_SRQ },
 	{ "pd_closed_before_its_mr", pd_before, KIND_MR },
 	{ "pd_closed_before_its_fast_mr", pd_before, KIND_FAST_MR },
 	{ "receive_cq_closed_before_its_qp", receive_cq_before_qp },
 	{ "initiator_cq_closed_before_its_qp", initiator_cq_before_qp },
+	{ "srq_closed_before_its_qp", srq_before_qp },
+	{ "pd_closed_before_srq_and_qp", pd_before_srq_and_qp },
 	{ "active_qp_closed_before_its_connector", qp_before_connector, SIDE_A },
 	{ "passive_qp_closed_before_its_connector", qp_before_connector, SIDE_B },
 	{ "listener_closed_before_its_connection", listener_before_connector },

@@ -19,6 +19,7 @@ static const struct {
 	[KIND_FAST_MR] = { "create fast-register MR", NDK_OBJECT_MR },
 	[KIND_CONNECTOR] = { "create connector", NDK_OBJECT_CONNECTOR },
 	[KIND_LISTENER] = { "create listener", NDK_OBJECT_LISTENER },
+	[KIND_SRQ] = { "create SRQ", NDK_OBJECT_SRQ },
 	[KIND_SHARED_ENDPOINT] = { "create shared endpoint", NDK_OBJECT_SHARED_ENDPOINT },
 };
 
@@ -37,6 +38,13 @@ static void unwanted_notification(void *context, int status)
 	struct t_end *e = context;
 
 	t_fail(e->t, "a CQ that was never armed notifies");
+}
+
+static void unwanted_srq_notification(void *context, int status)
+{
+	struct t_end *e = context;
+
+	t_fail(e->t, "an SRQ without a threshold notifies");
 }
 
 static void unwanted_connect_event(void *context, struct ndk_connector *connector)
@@ -58,7 +66,13 @@ int t_create_call(struct t_end *e, enum t_kind kind, struct t_await *w, void **o
 	case KIND_CQ:
 		return ndk_create_cq(e->adapter, c->cq_depth, unwanted_notification, e, -1, t_created, w,
 				     (struct ndk_cq **)out);
+	case KIND_SRQ:
+		return ndk_create_srq(e->pd, c->depth, c->sge, 0, unwanted_srq_notification, e, -1, t_created, w,
+				      (struct ndk_srq **)out);
 	case KIND_QP:
+		if (e->srq)
+			return ndk_create_qp_with_srq(e->pd, e->rcq->cq, e->icq->cq, e->srq, e, c->depth, c->sge,
+						      c->inline_size, t_created, w, (struct ndk_qp **)out);
 		return ndk_create_qp(e->pd, e->rcq->cq, e->icq->cq, e, c->depth, c->depth, c->sge, c->sge,
 				     c->inline_size, t_created, w, (struct ndk_qp **)out);
 	case KIND_MR:

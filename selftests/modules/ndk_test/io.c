@@ -122,6 +122,14 @@ int t_post_receive(struct t_end *e, unsigned long ctx, struct t_buf *buf, size_t
 	return ndk_receive(e->qp, CTX(ctx), sge, n);
 }
 
+int t_post_srq(struct t_srq *s, unsigned long ctx, struct t_buf *buf, size_t offset, size_t length)
+{
+	struct ndk_sge sge[SGES];
+	u32 n = buf ? t_sges(buf, offset, length, sge, SGES) : 0;
+
+	return ndk_srq_receive(s->srq, CTX(ctx), sge, n);
+}
+
 int t_post_write(struct t_end *e, unsigned long ctx, struct t_buf *buf, size_t offset, size_t length,
 		 u64 remote, u32 token, u32 flags)
 {

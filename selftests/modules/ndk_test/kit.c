@@ -306,6 +306,8 @@ static int close_call(struct ndk_object_header *h, ndk_close_completion_fn done,
 		return ndk_close_connector(container_of(h, struct ndk_connector, header), done, context);
 	case NDK_OBJECT_LISTENER:
 		return ndk_close_listener(container_of(h, struct ndk_listener, header), done, context);
+	case NDK_OBJECT_SRQ:
+		return ndk_close_srq(container_of(h, struct ndk_srq, header), done, context);
 	case NDK_OBJECT_SHARED_ENDPOINT:
 		return ndk_close_shared_endpoint(container_of(h, struct ndk_shared_endpoint, header), done, context);
 	default:
@@ -322,6 +324,7 @@ static const char *close_name(u32 type)
 	case NDK_OBJECT_MR: return "close MR";
 	case NDK_OBJECT_CONNECTOR: return "close connector";
 	case NDK_OBJECT_LISTENER: return "close listener";
+	case NDK_OBJECT_SRQ: return "close SRQ";
 	case NDK_OBJECT_SHARED_ENDPOINT: return "close shared endpoint";
 	default: return "close";
 	}

@@ -42,6 +42,8 @@ static const struct t_group *const groups[] = {
 	&datapath_group,
 	&queues_group,
 	&defer_group,
+	&srq_group,
+	&srq_life_group,
 	&memory_group,
 	&fastreg_group,
 	&connect_group,

@@ -81,6 +81,8 @@ extern const struct t_group moderation_group;
 extern const struct t_group datapath_group;
 extern const struct t_group queues_group;
 extern const struct t_group defer_group;
+extern const struct t_group srq_group;
+extern const struct t_group srq_life_group;
 extern const struct t_group memory_group;
 extern const struct t_group fastreg_group;
 extern const struct t_group connect_group;
@@ -279,6 +281,8 @@ struct t_end {
 	struct ndk_pd *pd;
 	struct t_cq *rcq;
 	struct t_cq *icq;
+	/* The QP takes its receives from here, if it is there. */
+	struct ndk_srq *srq;
 	struct ndk_qp *qp;
 	struct ndk_connector *connector;
 	/* Connects go from here, if it is there. */
@@ -297,7 +301,7 @@ struct t_pair {
 };
 
 enum t_kind {
-	KIND_PD, KIND_CQ, KIND_QP, KIND_MR, KIND_FAST_MR, KIND_CONNECTOR, KIND_LISTENER, KIND_SHARED_ENDPOINT, KINDS
+	KIND_PD, KIND_CQ, KIND_SRQ, KIND_QP, KIND_MR, KIND_FAST_MR, KIND_CONNECTOR, KIND_LISTENER, KIND_SHARED_ENDPOINT, KINDS
 };
 
 u32 t_kind_type(enum t_kind kind);
@@ -371,6 +375,59 @@ bool t_establish(struct t_end *a, struct t_listener *l, struct t_end *b);
 struct t_pair *t_pair_unconnected(struct t *t, const struct t_cfg *cfg);
 struct t_pair *t_pair(struct t *t, const struct t_cfg *cfg);
 
+/* --- srqs.c: SRQs, and connections that share one --------------------------- */
+
+/* An SRQ of this end's PD, the notifications of which are counted. */
+struct t_srq {
+	struct t *t;
+	struct t_end *e;
+	struct ndk_srq *srq;
+	struct completion notified;
+	atomic_t calls;
+	atomic_t inside;
+	int status;
+	/* the last notification came here */
+	int cpu;
+	void (*then)(struct t_srq *s);
+	void *arg;
+};
+
+/* The create call alone. */
+int t_srq_call(struct t_srq *s, u32 depth, u32 sge, u32 threshold, int cpu, struct t_await *w, void **out);
+struct t_srq *t_srq(struct t_end *e, u32 depth, u32 threshold);
+int t_srq_modify(struct t_srq *s, u32 depth, u32 threshold);
+/* It notifies, or it does not. */
+bool t_srq_low(struct t_srq *s);
+bool t_srq_silent(struct t_srq *s, unsigned int ms);
+
+#define T_SHARED	8
+#define T_MESSAGE	256
+#define T_PLACES	64
+
+/* Connections of a to b, the receives of which come from one SRQ. */
+struct t_shared {
+	struct t *t;
+	unsigned int nr;
+	struct t_end a[T_SHARED];
+	struct t_end b[T_SHARED];
+	struct t_srq *srq;
+	struct t_listener *listener;
+	/* a place for each of T_PLACES receives */
+	struct t_buf *in;
+	struct t_buf *out[T_SHARED];
+};
+
+struct t_shared *t_shared_unconnected(struct t *t, unsigned int nr, u32 depth, u32 threshold);
+bool t_shared_connect(struct t_shared *s);
+struct t_shared *t_shared(struct t *t, unsigned int nr, u32 depth, u32 threshold);
+/* A receive into the place of its number. */
+int t_shared_post(struct t_shared *s, unsigned long ctx);
+bool t_shared_fill(struct t_shared *s, unsigned long first, unsigned int nr);
+/* A message, which has been received when it returns. */
+bool t_shared_send(struct t_shared *s, unsigned int i, unsigned long ctx);
+/* The next result of a connection is this receive, with this message. */
+bool t_shared_got(struct t_shared *s, unsigned int i, unsigned long receive, unsigned long sent);
+
 /* --- io.c: buffers, requests, results ------------------------------------- */
 
 struct t_buf *t_buf(struct t_end *e, size_t size);
@@ -384,6 +441,7 @@ bool t_check_byte(struct t *t, const void *p, size_t length, u8 byte, const char
 
 int t_post_send(struct t_end *e, unsigned long ctx, struct t_buf *buf, size_t offset, size_t length, u32 flags);
 int t_post_receive(struct t_end *e, unsigned long ctx, struct t_buf *buf, size_t offset, size_t length);
+int t_post_srq(struct t_srq *s, unsigned long ctx, struct t_buf *buf, size_t offset, size_t length);
 int t_post_write(struct t_end *e, unsigned long ctx, struct t_buf *buf, size_t offset, size_t length,
 		 u64 remote, u32 token, u32 flags);
 int t_post_read(struct t_end *e, unsigned long ctx, struct t_buf *buf, size_t offset, size_t length,
