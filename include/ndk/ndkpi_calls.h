@@ -153,9 +153,10 @@ static inline NTSTATUS ndkpi_begun(struct ndkpi_object *o, int ret, struct ndk_o
 #define ndkpi_create(o, result, kind, call, parent, ...) ({					\
 	struct ndk_##kind *_made = NULL;							\
 	NTSTATUS _status;									\
-	_status = ndkpi_begun(o, call(parent, ##__VA_ARGS__, (o)->created ? ndkpi_created : NULL, \
-				      o, (result) ? &_made : NULL),				\
-			      (struct ndk_object_header *)_made);				\
+	int _ret;										\
+	_ret = call(parent, ##__VA_ARGS__, (o)->created ? ndkpi_created : NULL, o,		\
+		    (result) ? &_made : NULL);							\
+	_status = ndkpi_begun(o, _ret, (struct ndk_object_header *)_made);			\
 	if (_status == STATUS_SUCCESS)								\
 		*(result) = (typeof(*(result)))_made;						\
 	_status;										\
