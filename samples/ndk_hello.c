@@ -116,7 +116,7 @@ static int __init ndk_hello_init(void)
 {
 	struct sockaddr_storage addr = {};
 	struct ndk_open_params params = { .version = { NDK_VERSION_MAJOR, NDK_VERSION_MINOR },
-		.address = (struct sockaddr *)&addr, .address_len = sizeof(addr) };
+		.address = (struct sockaddr *)&addr, .address_len = sizeof(addr), .client = KBUILD_MODNAME };
 	char *buffer = (char *)get_zeroed_page(GFP_KERNEL);
 	int ret, pending;
 

@@ -34,6 +34,7 @@
  * @ifindex: index in @net of a network interface that carries RDMA, or 0
  * @address: IP address of such an interface, or NULL; its port is ignored
  * @address_len: bytes of @address
+ * @client: name of the consumer, by which debugfs lists what it has; or NULL
  *
  * Exactly one of @device, @ifindex and @address is given.
  */
@@ -44,6 +45,7 @@ struct ndk_open_params {
 	int ifindex;
 	const struct sockaddr *address;
 	u32 address_len;
+	const char *client;
 };
 
 /**

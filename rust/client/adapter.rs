@@ -24,6 +24,13 @@ use super::{
         MISSING, //
     },
     pd::Pd,
+    query::{
+        self,
+        Capabilities,
+        Connection,
+        Counters,
+        LocalEndpoint, //
+    },
     shared_endpoint::SharedEndpoint, //
 };
 use core::{
@@ -39,7 +46,8 @@ use core::{
 use kernel::{
     error::to_result,
     prelude::*,
-    str::CStr, //
+    str::CStr,
+    ModuleMetadata, //
 };
 
 /// A reference to a network namespace.
@@ -105,6 +113,34 @@ pub(crate) enum Target<'a> {
     Address(IpAddr),
 }
 
+impl Target<'_> {
+    /// Calls `f` with the parameters that name the adapter, which are valid during the call.
+    pub(super) fn with_params<R>(&self, f: impl FnOnce(*const ffi::ndk_open_params) -> R) -> R {
+        let mut params = ffi::ndk_open_params {
+            version: ffi::ndk_version {
+                major: ffi::NDK_VERSION_MAJOR as u16,
+                minor: ffi::NDK_VERSION_MINOR as u16,
+            },
+            client: <crate::LocalModule as ModuleMetadata>::NAME.as_char_ptr(),
+            ..Default::default()
+        };
+        let addr;
+        match *self {
+            Target::Device(name, port) => {
+                params.device = name.as_char_ptr();
+                params.port = port;
+            }
+            Target::Interface(index) => params.ifindex = index,
+            Target::Address(ip) => {
+                addr = RawAddr::new(&SocketAddr::new(ip, 0));
+                params.address = addr.as_ptr();
+                params.address_len = addr.len();
+            }
+        }
+        f(&raw const params)
+    }
+}
+
 /// Limits of an adapter: those of `struct ndk_adapter_info`.
 pub(crate) struct AdapterInfo(ffi::ndk_adapter_info);
 
@@ -142,8 +178,37 @@ impl Found {
 
     /// Opens it. Sleeps.
     pub(crate) fn open(&self) -> Result<Adapter> {
+        let (net, target) = self.place()?;
+        Adapter::open(net, target)
+    }
+
+    /// What it can do. Sleeps.
+    pub(crate) fn capabilities(&self) -> Result<Capabilities> {
+        let (net, target) = self.place()?;
+        query::capabilities(net, target)
+    }
+
+    /// What is counted at it. Sleeps.
+    pub(crate) fn counters(&self) -> Result<Counters> {
+        let (net, target) = self.place()?;
+        query::counters(net, target)
+    }
+
+    /// The connections of all consumers over it. Sleeps.
+    pub(crate) fn connections(&self) -> Result<KVec<Connection>> {
+        let (net, target) = self.place()?;
+        query::connections(net, target)
+    }
+
+    /// The listeners and shared endpoints of all consumers on it. Sleeps.
+    pub(crate) fn local_endpoints(&self) -> Result<KVec<LocalEndpoint>> {
+        let (net, target) = self.place()?;
+        query::local_endpoints(net, target)
+    }
+
+    fn place(&self) -> Result<(&Net, Target<'_>)> {
         let net = self.net.as_ref().ok_or(ENODEV)?;
-        Adapter::open(net, Target::Device(self.device(), self.port))
+        Ok((net, Target::Device(self.device(), self.port)))
     }
 }
 
@@ -220,33 +285,14 @@ unsafe impl Sync for Adapter {}
 impl Adapter {
     /// Opens an adapter. Sleeps.
     pub(crate) fn open(net: &Net, target: Target<'_>) -> Result<Self> {
-        let mut params = ffi::ndk_open_params {
-            version: ffi::ndk_version {
-                major: ffi::NDK_VERSION_MAJOR as u16,
-                minor: ffi::NDK_VERSION_MINOR as u16,
-            },
-            ..Default::default()
-        };
-        let addr;
-        match target {
-            Target::Device(name, port) => {
-                params.device = name.as_char_ptr();
-                params.port = port;
-            }
-            Target::Interface(index) => params.ifindex = index,
-            Target::Address(ip) => {
-                addr = RawAddr::new(&SocketAddr::new(ip, 0));
-                params.address = addr.as_ptr();
-                params.address_len = addr.len();
-            }
-        }
-        let mut raw = ptr::null_mut();
-        // SAFETY: The namespace is referenced, and what `params` points to lives until the end of this function.
-        to_result(unsafe { ffi::ndk_open_adapter(net.as_ptr(), &params, &mut raw) })?;
-        // INVARIANT: It was opened just now.
-        NonNull::new(raw).map(Self).ok_or(EIO)
+        target.with_params(|params| {
+            let mut raw = ptr::null_mut();
+            // SAFETY: The namespace is referenced, and `params` valid during the call.
+            to_result(unsafe { ffi::ndk_open_adapter(net.as_ptr(), params, &mut raw) })?;
+            // INVARIANT: It was opened just now.
+            NonNull::new(raw).map(Self).ok_or(EIO)
+        })
     }
-
     pub(super) fn as_ptr(&self) -> *mut ffi::ndk_adapter {
         self.0.as_ptr()
     }

@@ -54,6 +54,12 @@ impl RawAddr {
         raw
     }
 
+    /// The address in room for any.
+    pub(crate) fn from_storage(storage: &bindings::__kernel_sockaddr_storage) -> Self {
+        // SAFETY: It has room and alignment for every socket address, and every bit pattern is one.
+        unsafe { core::ptr::from_ref(storage).cast::<Self>().read() }
+    }
+
     pub(crate) fn get(&self) -> Result<SocketAddr> {
         // SAFETY: Every member begins with the family, and every bit pattern is a value of every member.
         unsafe {

@@ -37,6 +37,7 @@ mod notice;
 mod owned;
 mod pd;
 mod qp;
+mod query;
 mod shared_endpoint;
 mod srq;
 mod task;
@@ -94,6 +95,16 @@ pub(crate) use {
     qp::{
         Qp,
         QpParams, //
+    },
+    query::{
+        capabilities,
+        connections,
+        counters,
+        local_endpoints,
+        Capabilities,
+        Connection,
+        Counters,
+        LocalEndpoint, //
     },
     shared_endpoint::SharedEndpoint,
     srq::{

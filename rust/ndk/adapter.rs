@@ -8,9 +8,12 @@
 use crate::{
     clients,
     ctx::MaySleep,
+    debugfs,
     endpoint,
     ffi,
+    inventory::Inventory,
     object::{
+        self,
         object,
         Head,
         Object, //
@@ -25,6 +28,7 @@ use crate::{
         srq,
         status::Status, //
     },
+    stats::Counters,
     status::Result,
     trace,
     verbs::{
@@ -50,6 +54,7 @@ use core::mem::{
     size_of, //
 };
 use kernel::{
+    fmt,
     page::PAGE_SIZE,
     prelude::*,
     str::CStr,
@@ -105,6 +110,8 @@ pub(crate) struct Port {
     ifindex: i32,
     registry: Arc<Registry>,
     endpoints: Arc<endpoint::Table>,
+    inventory: Arc<Inventory>,
+    counters: Arc<Counters>,
 }
 
 /// Room for the name of a device, with its terminator.
@@ -191,6 +198,8 @@ impl Port {
                 ifindex: port.netdev(ctx).map_or(0, |netdev| netdev.ifindex()),
                 registry: Arc::pin_init(Registry::new(), GFP_KERNEL)?,
                 endpoints: Arc::pin_init(endpoint::Table::new(), GFP_KERNEL)?,
+                inventory: Arc::pin_init(Inventory::new(), GFP_KERNEL)?,
+                counters: Arc::new(Counters::new(), GFP_KERNEL)?,
             },
             GFP_KERNEL,
         )?)
@@ -249,6 +258,28 @@ impl Port {
     /// The local addresses in use.
     pub(crate) fn endpoints(&self) -> &Arc<endpoint::Table> {
         &self.endpoints
+    }
+
+    /// The objects that consumers have.
+    pub(crate) fn inventory(&self) -> &Inventory {
+        &self.inventory
+    }
+
+    /// What is counted.
+    pub(crate) fn counters(&self) -> &Arc<Counters> {
+        &self.counters
+    }
+
+    /// The limits, with the highest version that is spoken.
+    pub(crate) fn described(&self) -> ffi::ndk_adapter_info {
+        let highest = VERSIONS.iter().max();
+        ffi::ndk_adapter_info {
+            version: highest.map_or(self.info.version, |highest| ffi::ndk_version {
+                major: highest.major,
+                minor: highest.minor,
+            }),
+            ..self.info
+        }
     }
 
     /// Makes an id of the connection manager, whose events go to `events`. Sleeps.
@@ -321,7 +352,11 @@ impl Port {
     }
 
     /// Whether the port can carry data now. Sleeps.
-    fn is_active(&self, ctx: &MaySleep) -> Result<bool> {
+    ///
+    /// # Errors
+    ///
+    /// `DeviceRemoved`.
+    pub(crate) fn is_active(&self, ctx: &MaySleep) -> Result<bool> {
         let device = self.enter()?;
         Ok(device.port(self.number)?.attr(ctx)?.active)
     }
@@ -331,22 +366,25 @@ impl Port {
 pub(crate) struct Provider;
 
 impl Client for Provider {
-    type Data = KVec<Arc<Port>>;
+    type Data = KVec<(Arc<Port>, debugfs::Files)>;
 
     fn add(device: &Arc<Device>, ctx: &MaySleep) -> Result<Self::Data, Error> {
         let device = device.try_enter()?;
         let mut ports = KVec::new();
+        let alone = *device.ports().end() == 1;
         for number in device.ports() {
             if let Ok(port) = Port::new(&device, number, ctx) {
-                ports.push(port, GFP_KERNEL)?;
+                let name = debugfs::name_of(port.name(), number, alone)?;
+                let files = debugfs::Files::new(&port, &name)?;
+                ports.push((port, files), GFP_KERNEL)?;
             }
         }
         if ports.is_empty() {
             return Err(EOPNOTSUPP);
         }
-        for (count, port) in ports.iter().enumerate() {
+        for (count, (port, _)) in ports.iter().enumerate() {
             if let Err(error) = clients::arrived(port) {
-                for port in ports.iter().take(count) {
+                for (port, _) in ports.iter().take(count) {
                     clients::left(port);
                 }
                 return Err(error);
@@ -357,7 +395,7 @@ impl Client for Provider {
     }
 
     fn remove(ports: Self::Data, ctx: &MaySleep) {
-        for port in ports.iter() {
+        for (port, _) in ports.iter() {
             trace::device_remove(port.name(), port.number);
             clients::left(port);
             port.registry.revoke_all(ctx);
@@ -408,6 +446,34 @@ pub(crate) struct Adapter {
     head: Head<Adapter>,
     port: Arc<Port>,
     version: ffi::ndk_version,
+    consumer: Consumer,
+}
+
+/// The name of a consumer, as far as there is room, terminated.
+#[derive(Clone, Copy)]
+pub(crate) struct Consumer([u8; 32]);
+
+impl Consumer {
+    /// Takes a name; without one the consumer is called by nothing.
+    pub(crate) fn new(name: Option<&CStr>) -> Self {
+        let mut own = [0; 32];
+        if let Some((_, room)) = own.split_last_mut() {
+            for (to, from) in room.iter_mut().zip(name.unwrap_or(c"").to_bytes()) {
+                // One word of a line.
+                *to = if from.is_ascii_graphic() { *from } else { b'_' };
+            }
+        }
+        Self(own)
+    }
+
+    /// The name, `-` where there is none.
+    pub(crate) fn name(&self) -> &str {
+        let name = CStr::from_bytes_until_nul(&self.0).unwrap_or(c"");
+        match name.to_str() {
+            Ok(name) if !name.is_empty() => name,
+            _ => "-",
+        }
+    }
 }
 
 object!(Adapter);
@@ -418,9 +484,31 @@ impl Object for Adapter {
     fn head(&self) -> &Head<Self> {
         &self.head
     }
+
+    fn root(&self) -> Option<&Adapter> {
+        Some(self)
+    }
+
+    fn describe(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_fmt(fmt!(
+            " version={}.{}",
+            self.version.major,
+            self.version.minor
+        ))
+    }
 }
 
 impl Adapter {
+    /// What traces and debugfs call the instance.
+    pub(crate) fn number(&self) -> u64 {
+        self.head.number()
+    }
+
+    /// Who has opened it.
+    pub(crate) fn consumer(&self) -> &str {
+        self.consumer.name()
+    }
+
     /// What instances of the adapter share.
     pub(crate) fn port(&self) -> &Arc<Port> {
         &self.port
@@ -472,6 +560,7 @@ pub(crate) fn open(
     net: &NetNs,
     version: ffi::ndk_version,
     selector: &Selector<'_>,
+    consumer: Consumer,
     ctx: &MaySleep,
 ) -> Result<Arc<Adapter>> {
     let wanted = Version {
@@ -487,17 +576,28 @@ pub(crate) fn open(
         major: version.major,
         minor: version.minor,
     };
-    let port = clients::find(|port| selector.matches(port, net, ctx))?;
+    let port = find(net, selector, ctx)?;
     if !port.is_active(ctx)? {
         return Err(Status::AdapterNotReady);
     }
-    let adapter = Arc::pin_init(
-        pin_init!(Adapter {
-            head <- Head::new(version),
-            port,
-            version,
-        }),
-        GFP_KERNEL,
-    )?;
-    Ok(adapter)
+    object::listed(GFP_KERNEL, || {
+        Ok(Arc::pin_init(
+            pin_init!(Adapter {
+                head <- Head::new(version),
+                port,
+                version,
+                consumer,
+            }),
+            GFP_KERNEL,
+        )?)
+    })
+}
+
+/// The port that is meant. Sleeps.
+///
+/// # Errors
+///
+/// `DeviceRemoved` where there is none.
+pub(crate) fn find(net: &NetNs, selector: &Selector<'_>, ctx: &MaySleep) -> Result<Arc<Port>> {
+    clients::find(|port| selector.matches(port, net, ctx))
 }

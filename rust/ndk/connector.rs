@@ -67,8 +67,10 @@ use crate::{
         effects::Todo,
         limits,
         patience::Patience,
-        status::Status, //
+        status::Status,
+        tally, //
     },
+    stats::Counters,
     status::Result,
     sync::{
         bh_work,
@@ -89,6 +91,7 @@ use crate::{
 };
 use kernel::{
     alloc::Flags,
+    fmt,
     prelude::*,
     sync::{
         lock::Guard,
@@ -154,6 +157,7 @@ struct Request {
 struct Inner {
     /// What traces call the connector.
     number: u64,
+    counters: Arc<Counters>,
     machine: Machine,
     /// Effects that wait to be done, with the attempt that they belong to.
     todo: Todo<(u32, Effect), MAX_WAITING>,
@@ -201,9 +205,10 @@ struct Inner {
 }
 
 impl Inner {
-    fn new(machine: Machine) -> Self {
+    fn new(machine: Machine, counters: Arc<Counters>) -> Self {
         Self {
             number: 0,
+            counters,
             machine,
             todo: Todo::new(),
             request: None,
@@ -262,6 +267,9 @@ impl Inner {
         if from != to {
             trace::connector_state(self.number, from.name(), to.name());
         }
+        if let Some(tally) = tally::of_step(from, &self.machine) {
+            self.counters.count(tally);
+        }
         for effect in effects {
             let queued = self.todo.push((next.epoch(), effect));
             kernel::warn_on!(!queued);
@@ -318,6 +326,35 @@ impl Object for Connector {
 
     fn head(&self) -> &Head<Self> {
         &self.head
+    }
+
+    fn root(&self) -> Option<&Adapter> {
+        Some(self.adapter.object())
+    }
+
+    fn describe(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let inner = self.inner.lock();
+        let state = inner.machine.state().name().to_str().unwrap_or("");
+        f.write_fmt(fmt!(" state={state}"))?;
+        if let Some(listener) = &self.listener {
+            f.write_fmt(fmt!(" listener={}", listener.number()))?;
+        }
+        if let Some(qp) = &inner.qp {
+            f.write_fmt(fmt!(" qp={}", qp.number()))?;
+        }
+        if let Some(local) = inner.local {
+            f.write_fmt(fmt!(" local={local}"))?;
+        }
+        if let Some(peer) = inner.peer {
+            f.write_fmt(fmt!(" peer={peer}"))?;
+        }
+        Ok(())
+    }
+
+    fn connection(&self) -> Option<(SocketAddr, SocketAddr)> {
+        let inner = self.inner.lock();
+        let connected = inner.machine.state() == State::Connected;
+        inner.local.zip(inner.peer).filter(|_| connected)
     }
 
     fn cancel(this: &Arc<Self>) {
@@ -380,7 +417,7 @@ impl Connector {
                 notify_work <- new_work!("Connector::notify_work"),
                 timer_work <- new_delayed_work!("Connector::timer_work"),
                 lower <- new_mutex!(None),
-                inner <- new_irq_spinlock!(Inner::new(machine)),
+                inner <- new_irq_spinlock!(Inner::new(machine, adapter.port().counters().clone())),
                 listener,
                 adapter: held,
             }),

@@ -79,9 +79,13 @@ use crate::{
     }, //
 };
 use kernel::{
+    fmt,
     prelude::*,
     sync::{
-        atomic::Atomic,
+        atomic::{
+            Atomic,
+            Relaxed, //
+        },
         rcu,
         Arc,
         ArcBorrow, //
@@ -138,6 +142,8 @@ pub(crate) struct Cq {
     started: IrqSpinLock<Option<ArcHrTimerHandle<Cq>>>,
     #[pin]
     poller: Poller,
+    /// Whether it has failed, which is counted once.
+    failed: Atomic<bool>,
     /// Whether the device passes failures over in silence when it is armed for solicited completions.
     hides_failures: bool,
     /// QPs that use the CQ, to be told when it fails.
@@ -156,6 +162,24 @@ impl Object for Cq {
 
     fn head(&self) -> &Head<Self> {
         &self.head
+    }
+
+    fn root(&self) -> Option<&Adapter> {
+        Some(self.adapter.object())
+    }
+
+    fn describe(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let armed = match self.arm.armed() {
+            None => "no",
+            Some(ArmType::Errors) => "errors",
+            Some(ArmType::Solicited) => "solicited",
+            Some(ArmType::Any) => "any",
+        };
+        let qps = self.users.lock().len();
+        let (depth, stashed) = (self.poller.depth(), self.poller.stashed());
+        f.write_fmt(fmt!(
+            " depth={depth} armed={armed} qps={qps} stashed={stashed}"
+        ))
     }
 
     fn cancel(this: &Arc<Self>) {
@@ -295,6 +319,7 @@ impl Cq {
                 timer <- HrTimer::new(),
                 started <- new_irq_spinlock!(None),
                 poller <- Poller::new(depth),
+                failed: Atomic::new(false),
                 hides_failures,
                 users <- new_irq_spinlock!(KVec::new()),
                 adapter: held,
@@ -436,6 +461,9 @@ impl Cq {
     ///
     /// NDKPI: more completions queued than the depth is the consumer's fault. It ends the CQ, which is told once, and its QPs.
     fn overrun(&self) -> bool {
+        if !self.failed.xchg(true, Relaxed) {
+            self.adapter.port().counters().cq_error();
+        }
         for line in self.users.lock().iter() {
             line.broken();
         }

@@ -53,6 +53,7 @@ use core::{
     slice,
 };
 use kernel::{
+    alloc::flags::GFP_ATOMIC,
     sync::{
         Arc,
         ArcBorrow, //
@@ -67,6 +68,7 @@ mod listener;
 mod mr;
 mod pd;
 mod qp;
+mod query;
 mod shared_endpoint;
 mod srq;
 
@@ -217,7 +219,7 @@ unsafe fn put_handle<T: Object>(
     if out.is_null() {
         return status::to_errno(Status::InvalidParameter);
     }
-    match make() {
+    match object::listed(GFP_ATOMIC, make) {
         Ok(made) => {
             // SAFETY: Not null, and writable by this function's requirements.
             unsafe { out.write(object::into_handle(made)) };

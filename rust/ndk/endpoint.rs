@@ -19,6 +19,7 @@ use crate::{
             Entry,
             Ip,
             Key,
+            Kind,
             FIRST_PORT,
             LAST_PORT, //
         },
@@ -45,6 +46,7 @@ use crate::{
 use kernel::{
     alloc::Flags,
     error::code,
+    fmt,
     prelude::*,
     rbtree::{
         RBTree,
@@ -198,6 +200,46 @@ impl Table {
         Ok(self.endpoint(local, address(&local), User::Joined(peer)))
     }
 
+    /// The first address that is taken after `key`, with its own key.
+    fn next(&self, key: Option<Key>) -> Option<(Key, Listing)> {
+        let map = self.map.lock();
+        let mut cursor = match &key {
+            None => map.0.cursor_front()?,
+            Some(key) => map.0.cursor_lower_bound(key)?,
+        };
+        loop {
+            let (at, entry) = cursor.current();
+            if let Entry::Endpoint {
+                kind,
+                owned,
+                connectors,
+            } = *entry
+            {
+                if key != Some(*at) {
+                    let listing = Listing {
+                        local: socket_address(&at.local),
+                        kind,
+                        owned,
+                        connectors,
+                    };
+                    return Some((*at, listing));
+                }
+            }
+            let (next, _) = cursor.peek_next()?;
+            cursor = map.0.cursor_lower_bound(next)?;
+        }
+    }
+
+    /// The addresses that are taken, one after the other. Those that come and go meanwhile may be among them or not.
+    pub(crate) fn each(&self) -> impl Iterator<Item = Listing> + '_ {
+        let mut at = None;
+        core::iter::from_fn(move || {
+            let (key, listing) = self.next(at)?;
+            at = Some(key);
+            Some(listing)
+        })
+    }
+
     fn endpoint(self: &Arc<Self>, wanted: SocketAddr, taken: Address, user: User) -> Endpoint {
         Endpoint {
             table: self.clone(),
@@ -205,6 +247,41 @@ impl Table {
             user,
             chosen: wanted.port() == 0,
         }
+    }
+}
+
+/// An address that is taken, for those who look on.
+pub(crate) struct Listing {
+    /// The address.
+    pub(crate) local: SocketAddr,
+    kind: Kind,
+    owned: bool,
+    connectors: u32,
+}
+
+impl Listing {
+    /// Whether a listener's, where it is the endpoint of an object of its own that is not closed.
+    pub(crate) fn offered(&self) -> Option<bool> {
+        match self.kind {
+            Kind::Listener if self.owned => Some(true),
+            Kind::Shared if self.owned => Some(false),
+            _ => None,
+        }
+    }
+
+    /// Writes one line about it.
+    pub(crate) fn show(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let kind = match self.kind {
+            Kind::Listener => "listener",
+            Kind::Shared => "shared",
+            Kind::Connector => "connector",
+        };
+        f.write_fmt(fmt!(
+            "local={} type={kind} owner={} connectors={}\n",
+            self.local,
+            if self.owned { "open" } else { "closed" },
+            self.connectors
+        ))
     }
 }
 
@@ -328,6 +405,15 @@ impl Drop for Endpoint {
             }
         };
     }
+}
+
+/// An address of the table as others have it.
+fn socket_address(address: &Address) -> SocketAddr {
+    let (ip, scope) = match address.ip {
+        Ip::V4(bytes) => (IpAddr::V4(bytes), 0),
+        Ip::V6(bytes, scope) => (IpAddr::V6(bytes), scope),
+    };
+    SocketAddr::new(ip, address.port, scope)
 }
 
 /// An address as the table has it.

@@ -7,6 +7,7 @@ use crate::{
     adapter::{
         self,
         Adapter,
+        Consumer,
         Selector, //
     },
     callback::{
@@ -64,7 +65,10 @@ pub(crate) unsafe extern "C" fn ndk_open_adapter(
         let net = net.ok_or(Status::InvalidParameter)?;
         // SAFETY: By the requirements of this function.
         let selector = unsafe { selector(params) }?;
-        adapter::open(&net, params.version, &selector, &ctx)
+        // SAFETY: Null or a terminated string, by the requirements of this function.
+        let name =
+            (!params.client.is_null()).then(|| unsafe { CStr::from_char_ptr(params.client) });
+        adapter::open(&net, params.version, &selector, Consumer::new(name), &ctx)
     })();
     match opened {
         Ok(adapter) => {
@@ -81,7 +85,7 @@ pub(crate) unsafe extern "C" fn ndk_open_adapter(
 /// # Safety
 ///
 /// The pointers in `params` are valid as the header says.
-unsafe fn selector(params: &ffi::ndk_open_params) -> Result<Selector<'_>> {
+pub(crate) unsafe fn selector(params: &ffi::ndk_open_params) -> Result<Selector<'_>> {
     let by_name = !params.device.is_null();
     let by_index = params.ifindex != 0;
     let by_address = !params.address.is_null();

@@ -3,12 +3,13 @@
 //! The C side: bindings to the RDMA core and to `include/ndk/ndk.h`, and the helpers of
 //! `ffi/helpers.c`.
 //!
-//! Raw items only, but for three wrappers of the kernel's own primitives: [`ctx`], [`sync`] and
-//! [`trace`], which the crate's root has as well. Structures that the `kernel` crate knows (`net_device`,
+//! Raw items only, but for wrappers of the kernel's own primitives: [`ctx`], [`sync`] and
+//! [`trace`], which the crate's root has as well, and [`debugfs`]. Structures that the `kernel` crate knows (`net_device`,
 //! `scatterlist`, `work_struct`, …) are its own: the generated file names only what
 //! `kernel::bindings` lacks.
 
 pub(crate) mod ctx;
+pub(crate) mod debugfs;
 pub(crate) mod sync;
 pub(crate) mod trace;
 

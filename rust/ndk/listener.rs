@@ -50,7 +50,8 @@ use crate::{
             State,
             Verdict, //
         },
-        status::Status, //
+        status::Status,
+        tally::Tally, //
     },
     status::Result,
     sync::{
@@ -70,6 +71,7 @@ use crate::{
     },
 };
 use kernel::{
+    fmt,
     prelude::*,
     sync::{
         new_mutex,
@@ -119,6 +121,25 @@ impl Object for Listener {
 
     fn head(&self) -> &Head<Self> {
         &self.head
+    }
+
+    fn root(&self) -> Option<&Adapter> {
+        Some(self.adapter.object())
+    }
+
+    fn describe(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let inner = self.inner.lock();
+        let machine = &inner.machine;
+        f.write_fmt(fmt!(
+            " state={} paused={} unanswered={}",
+            machine.state().name().to_str().unwrap_or(""),
+            u32::from(machine.is_paused()),
+            machine.unanswered()
+        ))?;
+        if let Some(local) = inner.local {
+            f.write_fmt(fmt!(" local={local}"))?;
+        }
+        Ok(())
     }
 
     fn cancel(this: &Arc<Self>) {
@@ -215,6 +236,11 @@ pub(crate) fn listen(
 }
 
 impl Listener {
+    /// What traces and debugfs call it.
+    pub(crate) fn number(&self) -> u64 {
+        self.head.number()
+    }
+
     /// The adapter it was made from.
     pub(crate) fn adapter(&self) -> &Arc<Adapter> {
         self.adapter.object()
@@ -349,6 +375,7 @@ impl CmEvents for Listener {
         drop(inner);
         // NDKPI: a listener that is paused, full or being closed refuses as though it did not exist.
         let (Verdict::Deliver, Some(local)) = (verdict, local) else {
+            this.port().counters().count(Tally::ConnectFailure);
             incoming.refuse();
             return;
         };
@@ -356,6 +383,7 @@ impl CmEvents for Listener {
         match connector::prepare(&listener, local, this.event, &incoming) {
             Ok(newcomer) => newcomer.deliver(incoming, ctx),
             Err(_) => {
+                listener.port().counters().count(Tally::ConnectFailure);
                 listener.answered();
                 incoming.refuse();
             }

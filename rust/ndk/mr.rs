@@ -7,7 +7,10 @@
 //! [`token`].
 
 use crate::{
-    adapter::Port,
+    adapter::{
+        Adapter,
+        Port, //
+    },
     callback::RequestCompletion,
     ctx::MaySleep,
     ffi,
@@ -55,6 +58,7 @@ use crate::{
     }, //
 };
 use kernel::{
+    fmt,
     page::PAGE_SIZE,
     prelude::*,
     sync::{
@@ -92,6 +96,23 @@ impl Object for Mr {
 
     fn head(&self) -> &Head<Self> {
         &self.head
+    }
+
+    fn root(&self) -> Option<&Adapter> {
+        Some(self.pd.adapter())
+    }
+
+    fn describe(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let kind = if self.state.is_fast() {
+            "fast"
+        } else {
+            "normal"
+        };
+        let state = self.state.state().name();
+        f.write_fmt(fmt!(
+            " kind={kind} state={state} token={:#x}",
+            self.local_token()
+        ))
     }
 
     fn teardown(this: &Arc<Self>, ctx: &MaySleep) {

@@ -12,10 +12,12 @@ mod callback;
 mod clients;
 mod connector;
 mod cq;
+mod debugfs;
 mod dispatch;
 mod endpoint;
 mod exports;
 mod ffi;
+mod inventory;
 mod lam;
 mod listener;
 mod mr;
@@ -30,6 +32,7 @@ mod shared_endpoint;
 mod srq;
 #[path = "../state/src/lib.rs"]
 mod state;
+mod stats;
 mod status;
 mod verbs;
 
@@ -74,15 +77,20 @@ module! {
 struct Ndk {
     #[pin]
     _devices: verbs::device::Registration<adapter::Provider>,
+    _debugfs: debugfs::Root,
     _queues: queues::Owner,
 }
 
 impl kernel::InPlaceModule for Ndk {
     fn init(_module: &'static ThisModule) -> impl PinInit<Self, Error> {
         // SAFETY: Once, before all else.
-        unsafe { clients::init() };
+        unsafe {
+            clients::init();
+            debugfs::init();
+        };
         try_pin_init!(Self {
             _queues: params::check().and_then(|()| queues::Owner::new())?,
+            _debugfs: debugfs::Root::new(),
             _devices <- verbs::device::Registration::new(c_str!("ndk")),
         })
     }

@@ -26,6 +26,7 @@
 //! returned.
 
 use crate::{
+    adapter::Adapter,
     callback::{
         CloseCompletion,
         CreateCompletion, //
@@ -39,6 +40,10 @@ use crate::{
         View, //
     },
     ffi,
+    inventory::{
+        Listed,
+        Room, //
+    },
     queues,
     state::{
         lifetime::{
@@ -58,11 +63,16 @@ use crate::{
         IrqSpinLock,
         SleepItem, //
     },
-    trace, //
+    trace,
+    verbs::addr::SocketAddr, //
 };
 use core::ops::Deref;
 use kernel::{
-    alloc::flags::GFP_ATOMIC,
+    alloc::{
+        flags::GFP_ATOMIC,
+        Flags, //
+    },
+    fmt,
     prelude::*,
     sync::{
         atomic::{
@@ -104,6 +114,20 @@ pub(crate) trait Object:
 
     /// What it starts with.
     fn head(&self) -> &Head<Self>;
+
+    /// The instance that it belongs to. Objects of no instance stand in no list.
+    fn root(&self) -> Option<&Adapter>;
+
+    /// Says what there is to say of it beside what all objects have: ` name=value` for each thing. In any context, under the
+    /// lock of the list of objects, so without a lock that is held when an object is made or torn down.
+    fn describe(&self, _f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        Ok(())
+    }
+
+    /// Both ends of the connection that it is, if it is one. As [`Self::describe`].
+    fn connection(&self) -> Option<(SocketAddr, SocketAddr)> {
+        None
+    }
 
     /// Starts to end what keeps the close waiting: pending requests, coming events.
     ///
@@ -289,6 +313,9 @@ pub(crate) fn close<T: Object>(this: Arc<T>, completion: Option<CloseCompletion>
 /// Work item of process context: everything that held the object has let go.
 pub(crate) fn tear_down<T: Object>(this: Arc<T>, ctx: &MaySleep) {
     T::teardown(&this, ctx);
+    if let Some(adapter) = this.root() {
+        adapter.port().inventory().leave(this.head().number);
+    }
     queues::softirq().enqueue_now::<T, CLOSED>(this, ctx);
 }
 
@@ -300,6 +327,66 @@ pub(crate) fn complete_close<T: Object>(this: Arc<T>, ctx: &Softirq) {
     }
     // NDKPI: the close of an antecedent completes after this callback returned. `this` owns the references to the
     // antecedents, and goes here.
+}
+
+/// Makes an object, and puts it on the list of those that consumers have. Any context that `flags` allows.
+///
+/// # Errors
+///
+/// Those of `make`, or `InsufficientResources`.
+pub(crate) fn listed<T: Object>(
+    flags: Flags,
+    make: impl FnOnce() -> Result<Arc<T>>,
+) -> Result<Arc<T>> {
+    // First: what is made can only be closed.
+    let room = Room::new(flags)?;
+    let object = make()?;
+    if let Some(adapter) = object.root() {
+        let inventory = adapter.port().inventory();
+        inventory.enter(room, object.head().number, object.clone());
+    }
+    Ok(object)
+}
+
+impl<T: Object> Listed for T {
+    fn show(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (adapter, consumer) = self
+            .root()
+            .map_or((0, "-"), |adapter| (adapter.number(), adapter.consumer()));
+        let counts = self.head().life.counts();
+        f.write_fmt(fmt!(
+            "object={} type={} adapter={adapter} client={consumer} closing={} requests={} callbacks={} successors={}",
+            self.head().number,
+            kind_name(T::Shell::KIND),
+            u32::from(counts.closing),
+            counts.requests,
+            counts.callbacks,
+            counts.successors
+        ))?;
+        self.describe(f)?;
+        f.write_str("\n")
+    }
+
+    fn connection(&self) -> Option<(SocketAddr, SocketAddr)> {
+        Object::connection(self)
+    }
+}
+
+/// An `enum ndk_object_type`, as traces write it.
+fn kind_name(kind: u32) -> &'static str {
+    match kind {
+        ffi::ndk_object_type_NDK_OBJECT_ADAPTER => "adapter",
+        ffi::ndk_object_type_NDK_OBJECT_QP => "qp",
+        ffi::ndk_object_type_NDK_OBJECT_CQ => "cq",
+        ffi::ndk_object_type_NDK_OBJECT_MR => "mr",
+        ffi::ndk_object_type_NDK_OBJECT_MW => "mw",
+        ffi::ndk_object_type_NDK_OBJECT_PD => "pd",
+        ffi::ndk_object_type_NDK_OBJECT_SHARED_ENDPOINT => "shared_endpoint",
+        ffi::ndk_object_type_NDK_OBJECT_CONNECTOR => "connector",
+        ffi::ndk_object_type_NDK_OBJECT_LISTENER => "listener",
+        ffi::ndk_object_type_NDK_OBJECT_SRQ => "srq",
+        _ => "unknown",
+    }
 }
 
 /// Gives the consumer its handle: a pointer that owns one count of the memory.
@@ -409,7 +496,7 @@ where
 {
     let parent = Held::request(parent)?;
     defer(
-        move |ctx| (make(&parent, ctx), parent),
+        move |ctx| (listed(GFP_KERNEL, || make(&parent, ctx)), parent),
         move |ctx, (made, parent)| {
             match made {
                 // NDKPI: with a pending create the object travels in the completion alone.
@@ -460,6 +547,10 @@ mod tests {
 
         fn head(&self) -> &Head<Self> {
             &self.head
+        }
+
+        fn root(&self) -> Option<&Adapter> {
+            None
         }
 
         fn teardown(this: &Arc<Self>, _ctx: &MaySleep) {

@@ -61,6 +61,10 @@ impl Object for Pd {
         &self.head
     }
 
+    fn root(&self) -> Option<&Adapter> {
+        Some(self.adapter.object())
+    }
+
     fn teardown(this: &Arc<Self>, ctx: &MaySleep) {
         this.clone().revoke(ctx);
         this.adapter().port().registry().remove(&**this);

@@ -3,7 +3,10 @@
 //! Queue pairs: their creation, and who uses them. Requests are in `qp/post.rs`, the way to the end in `qp/drain.rs`.
 
 use crate::{
-    adapter::Port,
+    adapter::{
+        Adapter,
+        Port, //
+    },
     callback::CreateCompletion,
     cq::Cq,
     ctx::{
@@ -56,6 +59,7 @@ use crate::{
     }, //
 };
 use kernel::{
+    fmt,
     prelude::*,
     sync::{
         atomic::{
@@ -66,6 +70,7 @@ use kernel::{
             Release, //
         },
         new_mutex,
+        rcu,
         Arc,
         ArcBorrow,
         Mutex, //
@@ -253,6 +258,36 @@ impl Object for Qp {
 
     fn head(&self) -> &Head<Self> {
         &self.head
+    }
+
+    fn root(&self) -> Option<&Adapter> {
+        Some(self.pd.adapter())
+    }
+
+    fn describe(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let guard = rcu::read_lock();
+        match self.lower.access(&guard) {
+            Ok(lower) => f.write_fmt(fmt!(" qpn={}", lower.number()))?,
+            Err(_) => f.write_str(" qpn=none")?,
+        }
+        let open = match self.gate() {
+            gate if gate == Gate::Receives as u32 => "receives",
+            gate if gate == Gate::All as u32 => "all",
+            _ => "nothing",
+        };
+        f.write_fmt(fmt!(
+            " posts={open} initiator={}/{} initiator_cq={} receive_cq={}",
+            self.send.in_flight(),
+            self.send.depth(),
+            self.initiator_cq.number(),
+            self.receive_cq.number()
+        ))?;
+        match &self.receives {
+            Receives::Own { queue, .. } => {
+                f.write_fmt(fmt!(" receive={}/{}", queue.in_flight(), queue.depth()))
+            }
+            Receives::Shared { srq, .. } => f.write_fmt(fmt!(" srq={}", srq.number())),
+        }
     }
 
     fn teardown(this: &Arc<Self>, ctx: &MaySleep) {
@@ -477,6 +512,11 @@ impl Qp {
         if let Some(srq) = self.receives.srq() {
             srq.detach(&self.line, self.receive_cq.object(), ctx);
         }
+    }
+
+    /// What traces and debugfs call it.
+    pub(crate) fn number(&self) -> u64 {
+        self.head.number()
     }
 
     /// The PD it was made from.

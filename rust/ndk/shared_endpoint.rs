@@ -57,6 +57,7 @@ use crate::{
     },
 };
 use kernel::{
+    fmt,
     prelude::*,
     sync::{
         new_mutex,
@@ -99,6 +100,14 @@ impl Object for SharedEndpoint {
 
     fn head(&self) -> &Head<Self> {
         &self.head
+    }
+
+    fn root(&self) -> Option<&Adapter> {
+        Some(self.adapter.object())
+    }
+
+    fn describe(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_fmt(fmt!(" local={}", self.local))
     }
 
     fn cancel(this: &Arc<Self>) {

@@ -14,6 +14,7 @@
 //! back to the device.
 
 use crate::{
+    adapter::Adapter,
     callback::{
         CreateCompletion,
         RequestCompletion,
@@ -71,6 +72,7 @@ use crate::{
 };
 use core::ffi::c_void;
 use kernel::{
+    fmt,
     prelude::*,
     sync::{
         new_mutex,
@@ -138,6 +140,18 @@ impl Object for Srq {
 
     fn head(&self) -> &Head<Self> {
         &self.head
+    }
+
+    fn root(&self) -> Option<&Adapter> {
+        Some(self.pd.adapter())
+    }
+
+    fn describe(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_fmt(fmt!(
+            " receive={} qps={}",
+            self.queue.level(),
+            self.queue.member_count()
+        ))
     }
 
     fn cancel(this: &Arc<Self>) {
@@ -283,6 +297,11 @@ pub(crate) fn modify(
 }
 
 impl Srq {
+    /// What traces and debugfs call it.
+    pub(crate) fn number(&self) -> u64 {
+        self.head.number()
+    }
+
     fn new(
         pd: &Arc<Pd>,
         config: Config,

@@ -30,5 +30,6 @@ pub(crate) mod qp;
 pub(crate) mod sg;
 pub(crate) mod shared_queue;
 pub(crate) mod srq;
+pub(crate) mod stats;
 pub(crate) mod work;
 pub(crate) mod wr;

@@ -10,7 +10,10 @@ use crate::{
     },
     log::Status, //
 };
-use kernel::fmt;
+use kernel::{
+    fmt,
+    prelude::*, //
+};
 
 /// Writes all limits, as `struct ndk_adapter_info` names them.
 fn limits(f: &mut fmt::Formatter<'_>, info: &AdapterInfo) -> fmt::Result {
@@ -31,6 +34,24 @@ fn limits(f: &mut fmt::Formatter<'_>, info: &AdapterInfo) -> fmt::Result {
     )
 }
 
+/// What there is on it, of whatever consumer, and what was counted.
+fn usage(f: &mut fmt::Formatter<'_>, found: &Found) -> Result<fmt::Result> {
+    let (able, counters) = (found.capabilities()?, found.counters()?);
+    let (connections, endpoints) = (found.connections()?, found.local_endpoints()?);
+    Ok(write!(
+        f,
+        " enabled={} max_qp_count={} connect={} accept={} connect_failure={} active_connection={} connections={} endpoints={}",
+        u32::from(able.enabled),
+        able.max_qp_count,
+        counters.connect,
+        counters.accept,
+        counters.connect_failure,
+        counters.active_connection,
+        connections.len(),
+        endpoints.len()
+    ))
+}
+
 fn line(f: &mut fmt::Formatter<'_>, found: &Found) -> fmt::Result {
     let name = found.device().to_str().unwrap_or("?");
     write!(
@@ -42,6 +63,10 @@ fn line(f: &mut fmt::Formatter<'_>, found: &Found) -> fmt::Result {
     match found.open().and_then(|adapter| adapter.info()) {
         Ok(info) => limits(f, &info)?,
         Err(error) => write!(f, " error={}", Status(Err(error)))?,
+    }
+    match usage(f, found) {
+        Ok(written) => written?,
+        Err(error) => write!(f, " usage={}", Status(Err(error)))?,
     }
     f.write_str("\n")
 }

@@ -73,7 +73,9 @@ pub(crate) fn prepare(
     };
     let attempt = UniqueArc::new_uninit(GFP_KERNEL)?;
     // The last that can fail: from here on only a close gets rid of the connector.
-    let connector = Connector::new(adapter, Some(held), machine, GFP_KERNEL)?;
+    let connector = object::listed(GFP_KERNEL, || {
+        Connector::new(adapter, Some(held), machine, GFP_KERNEL)
+    })?;
     let attempt = attempt.write(Attempt {
         connector: connector.clone(),
         epoch: machine.epoch(),

@@ -4,3 +4,4 @@
 #include <linux/socket.h>
 #include <linux/types.h>
 #include <ndk/ndk.h>
+#include <ndk/ndk_query.h>

@@ -372,6 +372,11 @@ pub(crate) struct Port<'a> {
 }
 
 impl<'a> Port<'a> {
+    /// The device.
+    pub(super) fn device(&self) -> &DeviceRef {
+        self.device
+    }
+
     /// The port's number, from 1.
     pub(crate) fn number(&self) -> u32 {
         self.number

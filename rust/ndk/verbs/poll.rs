@@ -236,6 +236,12 @@ impl Poller {
         }
     }
 
+    /// Completions that the provider has taken out for the consumer. Any context.
+    pub(crate) fn stashed(&self) -> usize {
+        let stash = self.stash.lock();
+        stash.entries.len().saturating_sub(stash.taken)
+    }
+
     /// Whether there is something in the stash. Any context.
     pub(crate) fn is_stashed(&self) -> bool {
         self.diverted.load(Acquire) && !self.stash.lock().is_empty()

@@ -258,6 +258,11 @@ impl WorkQueue {
         self.ring.in_flight()
     }
 
+    /// Requests that it takes from the consumer.
+    pub(crate) fn depth(&self) -> u32 {
+        self.depth
+    }
+
     /// The places of the queue.
     pub(crate) fn slots(&self) -> u32 {
         self.ring.slots()

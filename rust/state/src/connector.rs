@@ -391,6 +391,11 @@ impl Connector {
         matches!(self.state, State::Connected | State::PeerGone)
     }
 
+    /// Whether a connection that stood has ended other than by a disconnect.
+    pub const fn is_broken(&self) -> bool {
+        !matches!(self.ended, None | Some(Status::Success))
+    }
+
     /// The consumer calls.
     ///
     /// On success a request ([`Call::is_request`]) is pending, any other call is done. On failure

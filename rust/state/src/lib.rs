@@ -60,4 +60,5 @@ pub mod queue;
 pub mod shared_endpoint;
 pub mod srq;
 pub mod status;
+pub mod tally;
 pub mod token;

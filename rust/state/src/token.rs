@@ -57,6 +57,19 @@ impl State {
         State::Valid,
     ];
 
+    /// The name that debugfs gives it.
+    pub const fn name(self) -> &'static str {
+        match self {
+            State::Created => "created",
+            State::Registering => "registering",
+            State::Registered => "registered",
+            State::Deregistering => "deregistering",
+            State::Initializing => "initializing",
+            State::Initialized => "initialized",
+            State::Valid => "valid",
+        }
+    }
+
     const fn to_bits(self) -> u32 {
         match self {
             State::Created => 0,

@@ -375,10 +375,12 @@ void t_close(struct t *t, struct ndk_object_header *header)
 int t_open(struct t *t, enum t_side side, const struct ndk_open_params *params,
 	   struct ndk_adapter **adapter)
 {
+	struct ndk_open_params named = *params;
 	int rc, i;
 
 	*adapter = t_poison();
-	rc = ndk_open_adapter(world.net[side], params, adapter);
+	named.client = KBUILD_MODNAME;
+	rc = ndk_open_adapter(world.net[side], &named, adapter);
 	if (rc)
 		return rc;
 	check_header(t, &(*adapter)->header, NDK_OBJECT_ADAPTER);

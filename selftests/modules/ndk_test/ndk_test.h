@@ -95,6 +95,9 @@ extern const struct t_group failnth_group;
 extern const struct t_group failnth_cq_group;
 extern const struct t_group failnth_posts_group;
 extern const struct t_group hostile_group;
+extern const struct t_group observe_group;
+extern const struct t_group tables_group;
+extern const struct t_group versions_group;
 extern const struct t_group shared_endpoint_group;
 extern const struct t_group exhaustion_group;
 extern const struct t_group timeouts_group;
@@ -235,6 +238,8 @@ struct ndk_adapter *t_adapter(struct t *t, enum t_side side);
 struct ndk_adapter *t_another(struct t *t, enum t_side side);
 /* ndk_close_adapter() in a thread: false if it has not returned in time. */
 bool t_close_adapter(struct t *t, struct ndk_adapter *adapter);
+/* An adapter for the queries of <ndk/ndk_query.h>. */
+struct ndk_open_params t_the(enum t_side side);
 struct ndk_adapter_info t_info(struct t *t, struct ndk_adapter *adapter);
 
 /* A command of selftests/lib.sh, run as root in the guest. */
