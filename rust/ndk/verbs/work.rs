@@ -289,18 +289,19 @@ impl WorkQueue {
                 return;
             };
             let tag = Tag(slot.tag.load(Relaxed));
+            let context = slot.context();
             if let Retired::Report = self.ring.retire(index, false, tag.request(0)) {
-                report(self.completed(slot, tag, Err(Status::Cancelled)));
+                report(self.completed(context, tag, Err(Status::Cancelled)));
             }
         }
     }
 
-    fn completed(&self, slot: &Slot, tag: Tag, result: Result) -> Completed {
+    fn completed(&self, request_context: usize, tag: Tag, result: Result) -> Completed {
         Completed {
             result,
             bytes: 0,
             qp_context: self.qp_context,
-            request_context: slot.context(),
+            request_context,
             operation: tag.operation(),
             provider_error: 0,
             token: 0,
@@ -348,6 +349,8 @@ pub(crate) unsafe fn retire(wc: &Wc) -> Option<Completed> {
     // SAFETY: By the type invariant of `WorkQueue`, which is alive.
     let queue = unsafe { &*slot.owner.cast::<WorkQueue>() };
     let index = slot.index();
+    // Before the slot is given back: the poster may fill it again as soon as it is.
+    let context = slot.context();
     match queue
         .ring
         .retire(index, wc.is_success(), tag.request(wc.wr_id()))
@@ -355,7 +358,7 @@ pub(crate) unsafe fn retire(wc: &Wc) -> Option<Completed> {
         Retired::Report => {}
         Retired::Swallow | Retired::Stale | Retired::Drained => return None,
     }
-    let mut completed = queue.completed(slot, tag, Ok(()));
+    let mut completed = queue.completed(context, tag, Ok(()));
     conclude(wc, &mut completed, Some(&*queue.line));
     Some(completed)
 }
