@@ -207,6 +207,7 @@ unsilence() {
 	for ns in a b; do nsenter --net="/run/netns/$ns" nft delete table inet silence || return 1; done
 }
 netem() { nsenter --net="/run/netns/$1" tc qdisc replace dev "veth_$1" root netem "${@:2}"; }
+netem_off() { nsenter --net="/run/netns/$1" tc qdisc del dev "veth_$1" root; }
 
 # --- resources -------------------------------------------------------------
 

@@ -66,7 +66,7 @@ every_event_has_a_format() {
 		grep -q '^print fmt:' "$event" || return 1
 		n=$((n + 1))
 	done
-	((n >= 19)) || { ls $T/events/ndk; return 1; }
+	((n >= 23)) || { ls $T/events/ndk; return 1; }
 }
 
 nothing_without_listener() {
@@ -100,7 +100,7 @@ fi
 [[ -d $T/events ]] || mount -t tracefs nodev $T
 # The order of events on several processors shows in no other clock.
 echo counter >$T/trace_clock
-ktap_plan 31
+ktap_plan 33
 check "every event has a format" every_event_has_a_format
 check "nothing is traced while nobody listens" nothing_without_listener
 
@@ -128,6 +128,10 @@ check "it has one doorbell for those before it" has 'ndk_doorbell: .*queue=initi
 check "a notification is traced" traced case_passes cq/one_notification_per_arm
 check "a CQ is armed and notifies" in_order 'ndk_arm: cq=[0-9]+ type=any' 'ndk_notify_begin: cq=[0-9]+ status=0' \
 	'ndk_notify_end: cq=[0-9]+ status=0'
+check "an SRQ that runs low is traced" traced case_passes srq/notifies_when_armed_again
+check "it is filled, armed and notifies" in_order 'ndk_srq_receive: srq=[0-9]+ context=[0-9a-f]+ level=20 status=0' \
+	'ndk_srq_modify: srq=[0-9]+ depth=0 threshold=19 status=0' 'ndk_srq_notify_begin: srq=[0-9]+ status=0' \
+	'ndk_srq_notify_end: srq=[0-9]+ status=0'
 
 check "a fast registration is traced" traced case_passes fastreg/registered_used_and_invalidated
 check "it is registered, posted, invalidated and posted" in_order 'ndk_post: .*operation=fast_register flags=.*remote_read' \

@@ -611,7 +611,8 @@ static inline int ndk_close_srq(struct ndk_srq *srq,
  * @context: for @completion
  *
  * Where fewer than @notify_threshold receives are left the notification comes
- * at once. A depth that fails changes the threshold neither.
+ * at once. A depth that fails changes the threshold neither. Calls that overlap
+ * take effect in any order.
  *
  * Return: -EINPROGRESS; -EINVAL over max_srq_depth; -ENOMEM and -ENODEV, here or
  * in @completion; there also -EOVERFLOW below what is outstanding, -ENOMEM where

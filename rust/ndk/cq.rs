@@ -482,6 +482,16 @@ impl Cq {
         }
     }
 
+    /// As [`Self::collect`], of several CQs. Sleeps.
+    pub(crate) fn collect_all(cqs: &[Arc<Self>], ctx: &MaySleep) {
+        let pollers = cqs.iter().map(|cq| &cq.poller);
+        Poller::collect_all(pollers, ctx, |number, found| {
+            if let Some(cq) = cqs.get(number) {
+                cq.found(found);
+            }
+        });
+    }
+
     /// Takes what the device has for the consumer, so that it is accounted for. Sleeps.
     pub(crate) fn collect(self: &Arc<Self>, ctx: &MaySleep) {
         self.poller.collect(ctx, |found| self.found(found));

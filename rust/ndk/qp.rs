@@ -314,8 +314,8 @@ impl Lower for Qp {
 ///
 /// # Errors
 ///
-/// `InvalidParameter` over a limit, for a CQ of another adapter or an SRQ of another PD, `InsufficientResources`,
-/// `DeviceRemoved`.
+/// `InvalidParameter` over a limit, for a CQ of another adapter or an SRQ of another PD, `InternalError` for an SRQ that has failed,
+/// `InsufficientResources`, `DeviceRemoved`.
 pub(crate) fn create(
     pd: &Arc<Pd>,
     receive_cq: &Arc<Cq>,
@@ -341,6 +341,7 @@ pub(crate) fn create(
     let cqs = (Held::successor(receive_cq)?, Held::successor(initiator_cq)?);
     let source = match receives {
         Wanted::Own { depth, max_sge } => Source::Own { depth, max_sge },
+        Wanted::Shared(srq) if srq.is_faulty() => return Err(Status::InternalError),
         Wanted::Shared(srq) if Arc::ptr_eq(srq.pd(), pd) => Source::Shared(Held::successor(&srq)?),
         Wanted::Shared(_) => return Err(Status::InvalidParameter),
     };

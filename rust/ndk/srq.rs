@@ -44,7 +44,10 @@ use crate::{
         srq::Heard,
         status::Status, //
     },
-    status::Result,
+    status::{
+        self,
+        Result, //
+    },
     sync::{
         bh_work,
         sleep_work,
@@ -52,6 +55,7 @@ use crate::{
         BhItem,
         SleepItem, //
     },
+    trace,
     verbs::{
         fault::FaultLine,
         handle::Handle,
@@ -222,14 +226,15 @@ impl BhItem<NOTIFY> for Srq {
         let Some(status) = this.queue.alarm().begin_callback() else {
             return;
         };
+        let result = match status {
+            Status::Success => Ok(()),
+            status => Err(status),
+        };
         if let Some(notification) = this.notification {
-            notification.call(
-                ctx,
-                match status {
-                    Status::Success => Ok(()),
-                    status => Err(status),
-                },
-            );
+            let (number, shown) = (this.head.number(), status::of(result));
+            trace::srq_notify_begin(number, shown);
+            notification.call(ctx, result);
+            trace::srq_notify_end(number, shown);
         }
         drop(held);
     }
@@ -287,7 +292,11 @@ pub(crate) fn modify(
     drop(port.enter()?);
     let held = Held::request(srq)?;
     object::defer(
-        move |ctx| (held.change(depth, threshold, ctx), held),
+        move |ctx| {
+            let result = held.change(depth, threshold, ctx);
+            trace::srq_modify(held.head.number(), depth, threshold, status::of(result));
+            (result, held)
+        },
         move |ctx, (result, held)| {
             completion.call(ctx, result);
             // A request of the SRQ until its callback has returned.
@@ -367,6 +376,11 @@ impl Srq {
         self.lower.get(ctx)
     }
 
+    /// Whether it has failed, and is of no use to a QP.
+    pub(crate) fn is_faulty(&self) -> bool {
+        self.queue.alarm().is_faulty()
+    }
+
     /// What its receives are kept in.
     pub(crate) fn queue(&self) -> &Arc<SharedQueue> {
         &self.queue
@@ -388,9 +402,17 @@ impl Srq {
             return Err(Status::DataOverrun);
         }
         let (place, wr_id) = self.queue.reserve(context)?;
-        if let Err(error) = lower.post_recv(RecvWr::new(wr_id, sgl)) {
+        let posted = lower.post_recv(RecvWr::new(wr_id, sgl));
+        let result = posted.map_err(refused);
+        trace::srq_receive(
+            self.head.number(),
+            context.addr(),
+            place.level,
+            status::of(result),
+        );
+        if result.is_err() {
             self.queue.retract(&place);
-            return Err(refused(error));
+            return result;
         }
         if self.queue.alarm().posted(place.level) {
             settle(&self.into());
@@ -434,6 +456,11 @@ impl Srq {
     /// Has the device tell when the number of receives falls below the threshold, and looks whether it has.
     fn settle(&self, device_depth: u32, ctx: &MaySleep) {
         let alarm = self.queue.alarm();
+        // Where it is clear already, the device and those who poll are left alone.
+        if alarm.retired(self.queue.level()) {
+            self.queue.low();
+            return;
+        }
         if let (Some(threshold), Ok(lower)) = (alarm.ask(), self.lower(ctx)) {
             // The number cannot fall below more than the device's queue holds, it is below. An error means that the device has
             // no limits, and then what is seen in completions has to do.
@@ -458,7 +485,7 @@ impl Srq {
             }
             cqs
         };
-        cqs.iter().for_each(|cq| cq.collect(ctx));
+        Cq::collect_all(&cqs, ctx);
         Ok(())
     }
 

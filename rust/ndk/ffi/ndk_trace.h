@@ -297,6 +297,70 @@ DEFINE_EVENT(ndk_notify_class, ndk_notify_end,
 	TP_ARGS(cq, status)
 );
 
+/* SRQs. */
+
+TRACE_EVENT(ndk_srq_receive,
+	TP_PROTO(u64 srq, u64 context, u32 level, int status),
+	TP_ARGS(srq, context, level, status),
+	TP_STRUCT__entry(
+		__field(u64, srq)
+		__field(u64, context)
+		__field(u32, level)
+		__field(int, status)
+	),
+	TP_fast_assign(
+		__entry->srq = srq;
+		__entry->context = context;
+		__entry->level = level;
+		__entry->status = status;
+	),
+	TP_printk("srq=%llu context=%p level=%u status=%d", __entry->srq,
+		(void *)(unsigned long)__entry->context, __entry->level, __entry->status)
+);
+
+TRACE_EVENT(ndk_srq_modify,
+	TP_PROTO(u64 srq, u32 depth, u32 threshold, int status),
+	TP_ARGS(srq, depth, threshold, status),
+	TP_STRUCT__entry(
+		__field(u64, srq)
+		__field(u32, depth)
+		__field(u32, threshold)
+		__field(int, status)
+	),
+	TP_fast_assign(
+		__entry->srq = srq;
+		__entry->depth = depth;
+		__entry->threshold = threshold;
+		__entry->status = status;
+	),
+	TP_printk("srq=%llu depth=%u threshold=%u status=%d", __entry->srq, __entry->depth,
+		__entry->threshold, __entry->status)
+);
+
+DECLARE_EVENT_CLASS(ndk_srq_notify_class,
+	TP_PROTO(u64 srq, int status),
+	TP_ARGS(srq, status),
+	TP_STRUCT__entry(
+		__field(u64, srq)
+		__field(int, status)
+	),
+	TP_fast_assign(
+		__entry->srq = srq;
+		__entry->status = status;
+	),
+	TP_printk("srq=%llu status=%d", __entry->srq, __entry->status)
+);
+
+DEFINE_EVENT(ndk_srq_notify_class, ndk_srq_notify_begin,
+	TP_PROTO(u64 srq, int status),
+	TP_ARGS(srq, status)
+);
+
+DEFINE_EVENT(ndk_srq_notify_class, ndk_srq_notify_end,
+	TP_PROTO(u64 srq, int status),
+	TP_ARGS(srq, status)
+);
+
 /* Memory. */
 
 DECLARE_EVENT_CLASS(ndk_mr_class,

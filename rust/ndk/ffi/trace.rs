@@ -91,6 +91,20 @@ events! {
     /// The notification of a CQ has returned.
     fn notify_end(cq: u64, status: c_int) = ndk_notify_end(cq, status);
 
+    /// A receive was posted to an SRQ, or refused by the device.
+    fn srq_receive(srq: u64, context: usize, level: u32, status: c_int) =
+        ndk_srq_receive(srq, context as u64, level, status);
+
+    /// An SRQ was modified, or not.
+    fn srq_modify(srq: u64, depth: u32, threshold: u32, status: c_int) =
+        ndk_srq_modify(srq, depth, threshold, status);
+
+    /// The notification of an SRQ is called.
+    fn srq_notify_begin(srq: u64, status: c_int) = ndk_srq_notify_begin(srq, status);
+
+    /// The notification of an SRQ has returned.
+    fn srq_notify_end(srq: u64, status: c_int) = ndk_srq_notify_end(srq, status);
+
     /// An MR was registered, or not.
     fn mr_register(mr: u64, token: u32, va: u64, length: u64, flags: u32, status: c_int) =
         ndk_mr_register(mr, token, va, length, flags, status);

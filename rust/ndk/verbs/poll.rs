@@ -256,16 +256,38 @@ impl Poller {
 
     /// As [`Self::collect`], and leaves polls diverted until the consumer polls next. Sleeps.
     pub(crate) fn collect_and_stay(&self, ctx: &MaySleep, note: impl Fn(Found)) {
-        {
-            let mut stash = self.stash.lock();
-            stash.collectors = stash.collectors.saturating_add(1);
-            self.diverted.store(true, Release);
-        }
+        self.divert();
         // From here on every poll takes the lock.
         handle::wait_for_readers(ctx);
+        self.take_diverted(ctx, note);
+    }
+
+    /// Has polls that come take the lock, until a [`Self::take_diverted`]. Any context.
+    fn divert(&self) {
+        let mut stash = self.stash.lock();
+        stash.collectors = stash.collectors.saturating_add(1);
+        self.diverted.store(true, Release);
+    }
+
+    /// Takes what the device has into the stash. Every poll takes the lock. Sleeps.
+    fn take_diverted(&self, ctx: &MaySleep, note: impl Fn(Found)) {
         self.take_all(ctx, note);
         let mut stash = self.stash.lock();
         stash.collectors = stash.collectors.saturating_sub(1);
+    }
+
+    /// As [`Self::collect`], of several at a time, which all wait for polls that are on their way together. Sleeps.
+    pub(crate) fn collect_all<'a>(
+        pollers: impl Iterator<Item = &'a Self> + Clone,
+        ctx: &MaySleep,
+        note: impl Fn(usize, Found),
+    ) {
+        pollers.clone().for_each(Self::divert);
+        handle::wait_for_readers(ctx);
+        for (number, poller) in pollers.enumerate() {
+            poller.take_diverted(ctx, |found| note(number, found));
+            poller.direct_again(&poller.stash.lock());
+        }
     }
 
     /// As [`Self::collect`], in any context, where polls are diverted already. Returns whether all was taken.

@@ -112,6 +112,45 @@ static void too_large_a_message(struct t *t)
 	still_there(s, 1, 1, 4);
 }
 
+/*
+ * The sender goes when a part of its message is there. What has become of the receive is the device's affair; the others are
+ * there for everybody else, and no byte of the broken message is.
+ */
+/* Proves: 7.2-error-ends, 7.6-srq, 3.1-QP */
+static void message_breaks_off(struct t *t)
+{
+	struct t_shared *s = t_shared(t, 2, 16, 0);
+	unsigned int left = 15, i;
+	struct ndk_result_ex r;
+	struct t_buf *in, *out;
+
+	if (!s)
+		return;
+	in = t_buf(&s->b[0], SZ_64K);
+	out = t_buf(&s->a[0], SZ_64K);
+	if (!in || !out)
+		return;
+	EXPECT_STATUS(t, t_post_srq(s->srq, 100, in, 0, SZ_64K), 0);
+	if (!t_shared_fill(s, 0, 15) || t_host(t, "netem a rate 1mbit"))
+		return;
+	EXPECT_STATUS(t, t_post_send(&s->a[0], 1, out, 0, SZ_64K, 0), 0);
+	t_sleep(100);
+	EXPECT(t, t_no_result(s->b[0].rcq, 0));
+	t_close(t, &s->b[0].connector->header);
+	t_close(t, &s->b[0].qp->header);
+	t_host(t, "netem_off a");
+	if (ndk_get_cq_results_ex(s->b[0].rcq->cq, &r, 1)) {
+		EXPECT_STATUS(t, r.status, -ECANCELED);
+		EXPECT_EQ(t, (long)r.request_context, 100);
+		EXPECT(t, r.qp_context == &s->b[0]);
+	}
+	for (i = 0; i < left; i++)
+		if (!t_shared_send(s, 1, i) || !t_shared_got(s, 1, i, i))
+			return;
+	/* All have been there and back, so all can be posted again. */
+	t_shared_fill(s, 0, 15);
+}
+
 /* Proves: 7.2-empty-srq, 3.9, CLOSE_OBJECT.close-pending */
 static void closed_with_a_message_waiting(struct t *t)
 {
@@ -353,11 +392,14 @@ static bool srqs_fail(struct t *t, enum t_side side)
 	return EXPECT(t, found);
 }
 
-/* Proves: SRQ_NOTIFICATION_CALLBACK.ok, SRQ_RECEIVE.wrong-state, MODIFY_SRQ.wrong-state */
+/* Proves: SRQ_NOTIFICATION_CALLBACK.ok, SRQ_RECEIVE.wrong-state, MODIFY_SRQ.wrong-state, CREATE_QP_WITH_SRQ.wrong-state */
 static void fails(struct t *t)
 {
 	struct t_shared *s = t_shared(t, 2, 16, t->arg ? 4 : 0);
-	int i;
+	void *out = t_poison();
+	struct t_await *w;
+	struct t_end *b;
+	int i, status;
 
 	if (!s || !t_shared_fill(s, 0, 6) || !srqs_fail(t, SIDE_B))
 		return;
@@ -367,8 +409,12 @@ static void fails(struct t *t)
 		t_fail(t, "the SRQ does not tell that it failed");
 	for (i = 0; i < 2; i++)
 		t_wait_gone(&s->b[i]);
+	b = &s->b[0];
 	EXPECT_STATUS(t, t_shared_post(s, 9), -EIO);
 	EXPECT_STATUS(t, t_srq_modify(s->srq, 32, 9), -EIO);
+	w = t_await(t, "create QP with SRQ");
+	EXPECT(t, !t_create_end(b, KIND_QP, w, t_create_call(b, KIND_QP, w, &out), &out, &status));
+	EXPECT_STATUS(t, status, -EIO);
 	srqs_fail(t, SIDE_B);
 	t_srq_silent(s->srq, 30);
 	EXPECT_EQ(t, atomic_read(&s->srq->calls), 1);
@@ -585,6 +631,7 @@ static const struct t_case cases[] = {
 	{ "results_outlive_their_qp", results_of_closed_qp, false },
 	{ "results_outlive_their_flushed_qp", results_of_closed_qp, true },
 	{ "message_too_large_ends_one_connection", too_large_a_message },
+	{ "message_breaks_off", message_breaks_off },
 	{ "qp_closed_with_a_message_waiting", closed_with_a_message_waiting },
 	{ "srq_closed_before_its_qp", receives_are_dropped },
 	{ "closed_while_requests_pend", closed_while_pending },
