@@ -510,6 +510,11 @@ impl Qp {
     /// Has CQs and SRQ tell it nothing any more.
     fn detach(&self, ctx: &MaySleep) {
         self.cqs().for_each(|cq| cq.detach(&self.line));
+        self.leave_srq(ctx);
+    }
+
+    /// Has the SRQ forget it, if that was not done before.
+    fn leave_srq(&self, ctx: &MaySleep) {
         if let Some(srq) = self.receives.srq() {
             srq.detach(&self.line, self.receive_cq.object(), ctx);
         }

@@ -461,7 +461,10 @@ impl Srq {
             self.queue.low();
             return;
         }
-        if let (Some(threshold), Ok(lower)) = (alarm.ask(), self.lower(ctx)) {
+        let Some(threshold) = alarm.ask() else {
+            return;
+        };
+        if let Ok(lower) = self.lower(ctx) {
             // The number cannot fall below more than the device's queue holds, it is below. An error means that the device has
             // no limits, and then what is seen in completions has to do.
             let _ = lower.set_limit(ctx, threshold.min(device_depth));

@@ -201,7 +201,8 @@ impl Qp {
         }
     }
 
-    /// Reports what the device did not complete as cancelled. No completion of the QP is left in its CQs.
+    /// Reports what the device did not complete as cancelled. No completion of the QP is left in its CQs, so its SRQ can forget it:
+    /// another QP may have its address from now on.
     fn bury(&self, ctx: &MaySleep) {
         if !self.is_drained() {
             self.collect(ctx);
@@ -215,6 +216,7 @@ impl Qp {
             Receives::Shared { ended, .. } if !ended.load(Acquire) => self.gather(ctx),
             _ => {}
         }
+        self.leave_srq(ctx);
     }
 }
 
