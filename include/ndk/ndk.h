@@ -364,8 +364,8 @@ static inline int ndk_create_mr(struct ndk_pd *pd, bool fast_register,
  * @context: for @completion
  * @mw: the window, if the call is not pending and succeeds
  *
- * Return: 0 or -EINPROGRESS; -ENOMEM; -ENODEV; -EOPNOTSUPP where windows are
- * not offered (max_window_size is 0).
+ * It shows nothing until ndk_bind(). Close it with ndk_close_mw().
+ * Return: -EINPROGRESS; -ENOMEM; -ENODEV.
  */
 static inline int ndk_create_mw(struct ndk_pd *pd,
 				ndk_create_completion_fn completion,
@@ -724,8 +724,16 @@ static inline int ndk_receive(struct ndk_qp *qp, void *context,
  * @flags: NDK_OP_FLAG_SILENT_SUCCESS, READ_FENCE, ALLOW_REMOTE_READ,
  *	ALLOW_REMOTE_WRITE, DEFER
  *
- * Return: 0; -ENOTCONN; -EACCES when @mr has not the rights; -EINVAL;
- * -ENOBUFS; -ENODEV; -EOPNOTSUPP where windows are not offered.
+ * Its token can be read when the call returns. A window that is bound moves:
+ * what it showed before it shows no more. Windows may overlap. Until the window
+ * is unbound (ndk_invalidate(), a peer's invalidation, another bind, its close)
+ * @mr is not deregistered, and its close pends. ALLOW_REMOTE_WRITE needs an MR
+ * with ALLOW_LOCAL_WRITE.
+ * Return: 0; -ENOTCONN; -EACCES when @mr has not the rights, or @mr or @mw is of
+ * another PD; -EINVAL when the window is empty, not within @mr, or larger than
+ * max_window_size; -EBADRQC when @mr is not registered by ndk_register_mr();
+ * -ENOBUFS when the queue is full, or two invalidations of @mw are on their way;
+ * -ENODEV.
  */
 static inline int ndk_bind(struct ndk_qp *qp, void *context,
 			   struct ndk_mr *mr, struct ndk_mw *mw, u64 va,
@@ -769,9 +777,12 @@ static inline int ndk_fast_register(struct ndk_qp *qp, void *context,
  * @mr_or_mw: header of the MR or window
  * @flags: NDK_OP_FLAG_SILENT_SUCCESS, READ_FENCE, DEFER
  *
- * Return: 0; -ENOTCONN; -EINVAL; -EBADRQC when there is nothing to end; -ENOBUFS;
- * -ENODEV. When the peer has ended it already, which the call cannot know, the
- * request ends with an error, and with it the connection.
+ * The token is dead for further requests when the call returns, and for the peer
+ * when the request has completed; until then an MR counts as bound.
+ * Return: 0; -ENOTCONN; -EINVAL; -EBADRQC when there is nothing to end, also when
+ * the peer has ended it and its message was taken from the CQ; -ENOBUFS; -ENODEV.
+ * When the peer has ended it and that is not known yet, the request ends with an
+ * error, and with it the connection.
  */
 static inline int ndk_invalidate(struct ndk_qp *qp, void *context,
 				 struct ndk_object_header *mr_or_mw, u32 flags)
@@ -890,7 +901,8 @@ static inline int ndk_register_mr(struct ndk_mr *mr, struct scatterlist *sgl,
  *
  * Afterwards its tokens are dead and it can be registered again.
  * Return: -EINPROGRESS; -EBADRQC when it is not registered; -EBUSY while a
- * window is bound to it; -ENODEV.
+ * window is bound to it, which it is until the invalidation has completed;
+ * -ENODEV.
  */
 static inline int ndk_deregister_mr(struct ndk_mr *mr,
 				    ndk_request_completion_fn completion,

@@ -33,6 +33,7 @@ mod ffi;
 mod flags;
 mod listener;
 mod mr;
+mod mw;
 mod notice;
 mod owned;
 mod pd;
@@ -85,6 +86,7 @@ pub(crate) use {
         Region,
         Sge, //
     },
+    mw::Mw,
     notice::{
         Done,
         Notice,

@@ -154,6 +154,11 @@ impl Region {
         unsafe { dispatch!(mr, get_remote_token(mr) or 0) }
     }
 
+    #[inline]
+    pub(super) fn as_ptr(&self) -> *mut ffi::ndk_mr {
+        self.mr.as_ptr()
+    }
+
     fn local_token(&self) -> u32 {
         let mr = self.mr.as_ptr();
         // SAFETY: The MR is open.

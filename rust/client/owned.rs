@@ -128,6 +128,7 @@ impl_object!(
     ndk_cq,
     ndk_qp,
     ndk_mr,
+    ndk_mw,
     ndk_connector,
     ndk_listener,
     ndk_shared_endpoint,

@@ -15,6 +15,7 @@ use super::{
         Mr,
         Region, //
     },
+    mw::Mw,
     notice::{
         dispatch,
         Notice,
@@ -89,6 +90,18 @@ impl Pd {
         )?;
         mr.initialize(pages, remote_access)?;
         Ok(mr)
+    }
+
+    /// Creates a memory window.
+    pub(crate) fn create_mw<N: Notice<Mw>>(&self, how: N) -> N::Return {
+        how.create(
+            // SAFETY: `self` is open.
+            |done, context, out| unsafe {
+                dispatch!(self.as_ptr(), create_mw(self.as_ptr(), done, context, out) or MISSING)
+            },
+            // SAFETY: The object is new and ours.
+            |raw| Ok(unsafe { Mw::new(raw?) }),
+        )
     }
 
     /// Creates a QP whose receives end in `receive_cq` and all else in `initiator_cq`.

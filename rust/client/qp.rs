@@ -7,8 +7,10 @@ use super::{
     flags::OpFlags,
     mr::{
         FastMr,
+        Region,
         Sge, //
     },
+    mw::Mw,
     notice::{
         dispatch,
         Notice,
@@ -233,6 +235,36 @@ impl Qp {
         posted(unsafe {
             dispatch!(self.as_ptr(), invalidate(
                 self.as_ptr(), context(request), &raw mut (*mr.as_ptr()).header, flags.raw(),
+            ) or MISSING)
+        })
+    }
+
+    /// Has a window show `length` bytes of a region from `offset` on, until it is unbound, bound anew or closed. The window's
+    /// token is there when this returns. The region is closed after the window.
+    #[inline]
+    pub(crate) fn bind(
+        &mut self,
+        request: usize,
+        region: &Region,
+        mw: &Mw,
+        (offset, length): (usize, u64),
+        flags: OpFlags,
+    ) -> Result {
+        // SAFETY: As in `receive`; MR and window are open.
+        posted(unsafe {
+            dispatch!(self.as_ptr(), bind(
+                self.as_ptr(), context(request), region.as_ptr(), mw.as_ptr(), region.address(offset), length, flags.raw(),
+            ) or MISSING)
+        })
+    }
+
+    /// Has a window show nothing any more.
+    #[inline]
+    pub(crate) fn unbind(&mut self, request: usize, mw: &Mw, flags: OpFlags) -> Result {
+        // SAFETY: As in `receive`; the window is open.
+        posted(unsafe {
+            dispatch!(self.as_ptr(), invalidate(
+                self.as_ptr(), context(request), &raw mut (*mw.as_ptr()).header, flags.raw(),
             ) or MISSING)
         })
     }

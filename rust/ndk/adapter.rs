@@ -82,6 +82,14 @@ pub(crate) const CQ_RESERVE: u32 = 256;
 /// Pages of a fast registration of which most can be had: no adapter known here gains from less or loses with more.
 const FRMR_PAGES: u32 = 16;
 
+/// Pages of a memory window, at most: each has room for so many from its creation on.
+const WINDOW_PAGES: u32 = 512;
+
+/// Pages of a memory window on a device with so many for one registration.
+fn window_pages(registration: u32) -> u32 {
+    registration.min(WINDOW_PAGES)
+}
+
 /// From here on a read or write beats a send into posted buffers.
 const LARGE_REQUEST: u32 = 64 * 1024;
 
@@ -150,7 +158,10 @@ impl Port {
             device_id: attrs.vendor_part_id,
             // A buffer of that size may start and end within a page.
             max_registration_size: (pages as usize).saturating_sub(1).saturating_mul(PAGE_SIZE),
-            max_window_size: 0,
+            // A window as well.
+            max_window_size: (window_pages(pages) as usize)
+                .saturating_sub(1)
+                .saturating_mul(PAGE_SIZE),
             frmr_page_count: FRMR_PAGES.min(pages),
             max_initiator_request_sge: attrs.max_send_sge,
             max_receive_request_sge: receive_sge,
@@ -248,6 +259,11 @@ impl Port {
     /// Notes what the device was seen to do.
     pub(crate) fn set_tells_last_receive(&self, tells: bool) {
         self.tells_last_receive.store(tells, Relaxed);
+    }
+
+    /// Pages that a memory window shows, at most.
+    pub(crate) fn max_window_pages(&self) -> u32 {
+        window_pages(self.max_fast_reg_pages)
     }
 
     /// What lives on the port.

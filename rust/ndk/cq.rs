@@ -70,7 +70,10 @@ use crate::{
             self,
             CqEvents, //
         },
-        fault::FaultLine,
+        fault::{
+            Collector,
+            FaultLine, //
+        },
         poll::{
             Found,
             Poller, //
@@ -221,6 +224,12 @@ impl CqEvents for Cq {
         if this.overrun() {
             kick(&this.into());
         }
+    }
+}
+
+impl Collector for Cq {
+    fn collect_now(self: Arc<Self>, ctx: &MaySleep) {
+        self.collect(ctx);
     }
 }
 

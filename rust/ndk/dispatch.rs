@@ -66,6 +66,7 @@ mod connector;
 mod cq;
 mod listener;
 mod mr;
+mod mw;
 mod pd;
 mod qp;
 mod query;

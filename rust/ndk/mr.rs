@@ -2,9 +2,9 @@
 
 //! Memory regions.
 //!
-//! A normal MR is registered by [`register`], which has the PD's own QP make it valid; a fast one is made ready by
-//! [`initialize_fast_register`] and then made valid by requests on the consumer's QPs (`qp.rs`). The states are those of
-//! [`token`].
+//! A normal MR is registered by [`register`], which has the PD's own QP make it valid, and windows can show parts of it
+//! (`mw.rs`); a fast one is made ready by [`initialize_fast_register`] and then made valid by requests on the consumer's QPs
+//! (`qp.rs`, `registration.rs`). The states are those of [`token`].
 
 use crate::{
     adapter::{
@@ -26,6 +26,7 @@ use crate::{
         Object, //
     },
     pd::Pd,
+    registration::Twins,
     registry::{
         Lower,
         Rank, //
@@ -43,12 +44,9 @@ use crate::{
         self,
         Result, //
     },
-    sync::{
-        new_irq_spinlock,
-        IrqSpinLock, //
-    },
     trace,
     verbs::{
+        chain::Chain,
         handle::Handle,
         mr::{
             FastMr,
@@ -67,7 +65,8 @@ use kernel::{
             Relaxed, //
         },
         rcu,
-        Arc, //
+        Arc,
+        ArcBorrow, //
     },
 };
 
@@ -80,13 +79,31 @@ pub(crate) struct Mr {
     state: token::Mr,
     /// Whether fast registrations may give remote rights.
     remote_access: Atomic<bool>,
-    /// Invalidations by peers at the time of the last fast registration.
-    invalidations: Atomic<u32>,
-    lower: Handle<FastMr>,
-    /// The buffer of a normal MR while it is registered.
-    #[pin]
-    mapping: IrqSpinLock<Option<Mapping>>,
+    /// What is registered, of a normal MR.
+    registered: Handle<Registered>,
+    /// What requests register, of a fast one.
+    twins: Twins,
     pd: Held<Pd>,
+}
+
+/// A buffer that is registered.
+struct Registered {
+    /// Goes before the pages: the device must not reach them when they are unmapped.
+    lower: FastMr,
+    mapping: Mapping,
+    va: u64,
+    length: u64,
+    /// Of the first byte in the first page.
+    offset: u32,
+    rights: token::Access,
+}
+
+/// A part of a registered buffer, for a window.
+pub(crate) struct Part<'a> {
+    /// Addresses of its pages.
+    pub(crate) pages: &'a [u64],
+    /// Offset of the first byte in the first page.
+    pub(crate) offset: u32,
 }
 
 object!(Mr);
@@ -108,11 +125,18 @@ impl Object for Mr {
         } else {
             "normal"
         };
-        let state = self.state.state().name();
+        let state = match self.state.state() {
+            State::Initialized if self.twins.is_valid() => "valid",
+            state => state.name(),
+        };
         f.write_fmt(fmt!(
             " kind={kind} state={state} token={:#x}",
             self.local_token()
-        ))
+        ))?;
+        match self.state.state() {
+            State::Registered { windows } => f.write_fmt(fmt!(" windows={windows}")),
+            _ => Ok(()),
+        }
     }
 
     fn teardown(this: &Arc<Self>, ctx: &MaySleep) {
@@ -156,9 +180,8 @@ pub(crate) fn create(pd: &Arc<Pd>, fast: bool) -> Result<Arc<Mr>> {
             head <- Head::new(pd.adapter().version()),
             state: token::Mr::new(fast),
             remote_access: Atomic::new(false),
-            invalidations: Atomic::new(0),
-            lower: Handle::new(),
-            mapping <- new_irq_spinlock!(None),
+            registered: Handle::new(),
+            twins: Twins::new(),
             pd: held,
         }),
         kernel::alloc::flags::GFP_ATOMIC,
@@ -181,7 +204,6 @@ pub(crate) fn register(
 ) -> Result {
     let rights = token::Access::from_mr_flags(flags)?;
     let port = mr.port();
-    let access = verbs_access(rights, port);
     // The name may be anything with the right offset: it is never dereferenced.
     if va % PAGE_SIZE as u64 != u64::from(buffer.offset())
         || !token::is_range(va, buffer.length())
@@ -193,7 +215,7 @@ pub(crate) fn register(
     drop(port.enter()?);
     let end = |success| Event::RegisterDone { success };
     request(mr, Event::Register, end, completion, move |mr, ctx| {
-        let filled = Mr::fill(mr, &buffer, va, access, ctx);
+        let filled = Mr::fill(mr, &buffer, va, rights, ctx);
         trace::mr_register(
             mr.head.number(),
             mr.local_token(),
@@ -213,15 +235,14 @@ pub(crate) fn register(
 ///
 /// # Errors
 ///
-/// `InvalidDeviceRequest` when there is none, `InsufficientResources`.
+/// `InvalidDeviceRequest` when there is none, `DeviceBusy` while windows show parts of it, `InsufficientResources`.
 pub(crate) fn deregister(mr: &Arc<Mr>, completion: RequestCompletion) -> Result {
-    let begin = Event::Deregister { bound: false };
     let end = |success| Event::DeregisterDone { success };
-    request(mr, begin, end, completion, move |mr, ctx| {
+    request(mr, Event::Deregister, end, completion, move |mr, ctx| {
         // Deregistering the MR itself ends the rights in any case; the request before it is the orderly way.
         let mut ended = Ok(());
-        if let Ok(lower) = mr.lower.get(ctx) {
-            ended = mr.pd.invalidate(&lower, ctx);
+        if let Ok(registered) = mr.registered.get(ctx) {
+            ended = mr.pd.invalidate(&registered.lower, ctx);
         }
         trace::mr_deregister(mr.head.number(), mr.local_token(), status::of(ended));
         mr.discard(ctx);
@@ -249,16 +270,21 @@ pub(crate) fn initialize_fast_register(
         return Err(Status::ImplementationLimit);
     }
     drop(mr.port().enter()?);
-    mr.forget_invalidated();
-    if mr.state.state() == State::Valid {
+    // NDKPI knows of no registration that ends like this.
+    if mr.twins.is_valid() {
         return Err(Status::InvalidDeviceRequest);
     }
     let end = |success| Event::InitializeDone { success };
     request(mr, Event::Initialize, end, completion, move |mr, ctx| {
         mr.discard(ctx);
         mr.remote_access.store(remote_access, Relaxed);
-        let lower = FastMr::new(ctx, mr.pd.lower(ctx)?, page_count)?;
-        Mr::install(mr, lower)
+        let made = mr.twins.create(&mr.pd, page_count, ctx);
+        // Last: what is registered can be revoked at once.
+        let made = made.and_then(|()| mr.port().registry().add(mr, GFP_KERNEL));
+        if made.is_err() {
+            mr.discard(ctx);
+        }
+        made
     })
 }
 
@@ -290,7 +316,7 @@ fn request(
 }
 
 /// The rights as verbs have them.
-fn verbs_access(rights: token::Access, port: &Port) -> Access {
+pub(crate) fn verbs_access(rights: token::Access, port: &Port) -> Access {
     let mut access = Access::NONE;
     if rights.local_write || rights.remote_write || rights.read_sink {
         access = access | Access::LOCAL_WRITE;
@@ -316,7 +342,13 @@ impl Mr {
     }
 
     /// Maps a buffer and makes it valid.
-    fn fill(this: &Arc<Self>, buffer: &Buffer, va: u64, access: Access, ctx: &MaySleep) -> Result {
+    fn fill(
+        this: &Arc<Self>,
+        buffer: &Buffer,
+        va: u64,
+        rights: token::Access,
+        ctx: &MaySleep,
+    ) -> Result {
         let pages = buffer.page_count();
         let mapping = Mapping::new(this.port().enter()?, buffer, GFP_KERNEL)?;
         let lower = FastMr::new(ctx, this.pd.lower(ctx)?, pages)?;
@@ -326,16 +358,18 @@ impl Mr {
             claim.set_iova(va);
             claim.next_key();
         }
-        this.pd.validate(&lower, access, ctx)?;
-        *this.mapping.lock() = Some(mapping);
-        Self::install(this, lower)
-    }
-
-    /// Puts an MR of the device below this one.
-    fn install(this: &Arc<Self>, lower: FastMr) -> Result {
-        let lower = Arc::new(lower, GFP_KERNEL)?;
-        this.lower
-            .set(lower)
+        this.pd
+            .validate(&lower, verbs_access(rights, this.port()), ctx)?;
+        let registered = Registered {
+            lower,
+            mapping,
+            va,
+            length: buffer.length(),
+            offset: buffer.offset(),
+            rights,
+        };
+        this.registered
+            .set(Arc::new(registered, GFP_KERNEL)?)
             .map_err(|_| Status::InvalidDeviceRequest)?;
         // Last: what is registered can be revoked at once.
         this.port().registry().add(this, GFP_KERNEL)
@@ -348,22 +382,30 @@ impl Mr {
     }
 
     fn destroy_lower(&self, ctx: &MaySleep) {
-        // The MR before its pages: the device must not reach them when they are unmapped.
-        drop(self.lower.take(ctx));
-        let mapping = self.mapping.lock().take();
-        drop(mapping);
+        self.twins.destroy(&self.pd, ctx);
+        drop(self.registered.take(ctx));
     }
 
     /// The token for SGEs; 0 when there is none. Any context.
     pub(crate) fn local_token(&self) -> u32 {
         let guard = rcu::read_lock();
-        self.lower.access(&guard).map_or(0, FastMr::lkey)
+        if self.state.is_fast() {
+            let current = self.twins.current(&guard);
+            return current.map_or(0, |current| current.local_token());
+        }
+        let registered = self.registered.access(&guard);
+        registered.map_or(0, |registered| registered.lower.lkey())
     }
 
     /// The token for the peer; 0 when there is none. Any context.
     pub(crate) fn remote_token(&self) -> u32 {
         let guard = rcu::read_lock();
-        self.lower.access(&guard).map_or(0, FastMr::rkey)
+        if self.state.is_fast() {
+            let current = self.twins.current(&guard);
+            return current.map_or(0, |current| current.remote_token());
+        }
+        let registered = self.registered.access(&guard);
+        registered.map_or(0, |registered| registered.lower.rkey())
     }
 
     /// Whether it belongs to this PD: requests of a QP name MRs of its PD only.
@@ -371,25 +413,32 @@ impl Mr {
         Arc::ptr_eq(self.pd.object(), pd)
     }
 
-    /// Prepares a fast registration, and gives `post` the MR with its new key and the rights. When `post` fails nothing has
-    /// happened but that the key is another. Any context.
+    /// Whether requests may register it or end its registration now.
+    fn takes_requests(&self) -> Result {
+        let taken = self.state.check(Event::Request);
+        // What a device took away is not what a consumer did wrong.
+        match taken {
+            Err(_) if self.port().is_gone() => Err(Status::DeviceRemoved),
+            other => other,
+        }
+    }
+
+    /// Prepares a fast registration for the chain of a QP, and gives `post` the MR with its new key and the rights. When `post`
+    /// fails nothing has happened but that the key is another. `is_read` as in [`token::Registration::make`]. Any context.
+    ///
+    /// # Errors
+    ///
+    /// Those of the call, and of `post`; `NoMoreEntries` while two invalidations of it are on their way.
     pub(crate) fn fast_register(
         &self,
         region: &Region<'_>,
         flags: u32,
         guard: &rcu::Guard,
+        (chain, is_read): (&Arc<Chain>, bool),
         post: impl FnOnce(&FastMr, Access) -> Result,
     ) -> Result {
         let rights = token::Access::from_op_flags(Op::FastRegister, flags)?;
-        if !self.state.is_fast() {
-            return Err(Status::InvalidDeviceRequest);
-        }
-        let lower = match self.lower.access(guard) {
-            Ok(lower) => lower,
-            Err(status) if self.port().is_gone() => return Err(status),
-            // Not made ready yet.
-            Err(_) => return Err(Status::InvalidDeviceRequest),
-        };
+        self.takes_requests()?;
         // CAST: A list longer than that is longer than every limit.
         let pages = u32::try_from(region.pages.len()).unwrap_or(u32::MAX);
         token::FastRegister {
@@ -398,70 +447,115 @@ impl Mr {
             length: region.length,
             base: region.va,
         }
-        .check(lower.max_pages(), PAGE_SIZE as u32)?;
+        .check(self.twins.current(guard)?.max_pages(), PAGE_SIZE as u32)?;
         rights.check_fast_register(self.remote_access.load(Relaxed))?;
-        let mut claim = lower.claim().ok_or(Status::InvalidDeviceRequest)?;
-        self.forget_invalidated();
-        self.state.apply(Event::FastRegister)?;
-        let posted = self
-            .map(&mut claim, region)
-            .and_then(|()| post(lower, verbs_access(rights, self.port())));
+        if self.twins.is_valid() {
+            return Err(Status::InvalidDeviceRequest);
+        }
+        let access = verbs_access(rights, self.port());
+        let made = self.twins.spare(guard)?.take(|registration| {
+            let map = |claim: &mut MrMapping<'_>| {
+                claim.map_pages(region.pages, region.fbo, region.length)?;
+                claim.set_iova(region.va);
+                Ok(())
+            };
+            registration.make(chain, is_read, map, |mr| post(mr, access))
+        });
         trace::mr_fast_register(
             self.head.number(),
-            lower.rkey(),
+            self.remote_token(),
             region.va,
             region.length,
             flags,
-            status::of(posted),
+            status::of(made),
         );
-        match posted {
-            Ok(()) => self
-                .invalidations
-                .store(self.pd.invalidations().count(), Relaxed),
-            Err(_) => self.settle(Event::FastRegisterFailed),
-        }
-        posted
-    }
-
-    /// Where a peer may have ended the last registration, that counts as ended; the device knows.
-    fn forget_invalidated(&self) {
-        if self.invalidations.load(Relaxed) != self.pd.invalidations().count() {
-            self.settle(Event::RemoteInvalidated);
-        }
-    }
-
-    fn map(&self, claim: &mut MrMapping<'_>, region: &Region<'_>) -> Result {
-        claim.map_pages(region.pages, region.fbo, region.length)?;
-        claim.set_iova(region.va);
-        claim.next_key();
-        Ok(())
+        made
     }
 
     /// Gives `post` the token that an invalidation ends. Any context.
     ///
     /// # Errors
     ///
-    /// `InvalidDeviceRequest` for an MR that is not for fast registration, or is not registered. That the peer has invalidated
-    /// it is known to the device only, which then fails the request.
+    /// `InvalidDeviceRequest` for an MR that is not for fast registration, or is not registered.
     pub(crate) fn invalidate(
         &self,
         guard: &rcu::Guard,
         post: impl FnOnce(u32) -> Result,
     ) -> Result {
-        if !self.state.is_fast() {
-            return Err(Status::InvalidDeviceRequest);
+        self.takes_requests()?;
+        let current = self.twins.current(guard)?;
+        let ended = current.end(post);
+        trace::mr_invalidate(
+            self.head.number(),
+            current.remote_token(),
+            status::of(ended),
+        );
+        ended
+    }
+
+    /// Counts a window that is about to show the `length` bytes at `va` with these rights, and gives `show` the pages. Any
+    /// context.
+    ///
+    /// # Errors
+    ///
+    /// `InvalidDeviceRequest` where it is not registered by [`register`], `AccessViolation` for rights that it has not,
+    /// `InvalidParameter` for what is not within it; those of `show`.
+    pub(crate) fn show_part(
+        self: ArcBorrow<'_, Self>,
+        (va, length): (u64, u64),
+        rights: token::Access,
+        guard: &rcu::Guard,
+        show: impl FnOnce(Part<'_>, Window) -> Result,
+    ) -> Result {
+        // NDKPI: an MR is an antecedent of the windows that are bound to it.
+        let region = Held::successor(&self.into())?;
+        self.state.apply(Event::Bind)?;
+        let window = Window(Some(region));
+        show(self.part(va, length, rights, guard)?, window)
+    }
+
+    fn part<'a>(
+        &'a self,
+        va: u64,
+        length: u64,
+        rights: token::Access,
+        guard: &'a rcu::Guard,
+    ) -> Result<Part<'a>> {
+        let registered = self.registered.access(guard)?;
+        token::check_window(registered.va, registered.length, va, length)?;
+        rights.check_bind(registered.rights)?;
+        let range = token::window_pages(
+            u64::from(registered.offset).saturating_add(va.saturating_sub(registered.va)),
+            length,
+            PAGE_SIZE as u32,
+        );
+        let pages = registered.mapping.pages();
+        Ok(Part {
+            pages: pages.get(range.pages).ok_or(Status::InvalidParameter)?,
+            offset: range.first_byte,
+        })
+    }
+}
+
+/// A window that is counted as bound to an MR, until it is dropped.
+pub(crate) struct Window(Option<Held<Mr>>);
+
+impl Window {
+    /// Leaves it counted without a value for it; [`Self::unpark`] has it back.
+    pub(crate) fn park(mut self) -> Option<Arc<Mr>> {
+        self.0.take().map(Held::park)
+    }
+
+    /// Undoes [`Self::park`], once for each.
+    pub(crate) fn unpark(mr: Arc<Mr>) -> Self {
+        Self(Some(Held::unpark(mr)))
+    }
+}
+
+impl Drop for Window {
+    fn drop(&mut self) {
+        if let Some(mr) = &self.0 {
+            let _ = mr.state.apply(Event::Unbind);
         }
-        let lower = match self.lower.access(guard) {
-            Ok(lower) => lower,
-            Err(status) if self.port().is_gone() => return Err(status),
-            Err(_) => return Err(Status::InvalidDeviceRequest),
-        };
-        self.state.apply(Event::Invalidate)?;
-        let posted = post(lower.rkey());
-        trace::mr_invalidate(self.head.number(), lower.rkey(), status::of(posted));
-        if posted.is_err() {
-            self.settle(Event::InvalidateFailed);
-        }
-        posted
     }
 }

@@ -221,10 +221,10 @@ impl<T: Object> Head<T> {
 ///
 /// # Invariants
 ///
-/// One reference of `kind` is counted in the object's [`Life`].
+/// One reference of `kind` is counted in the object's [`Life`]; none is for a value that was parked.
 pub(crate) struct Held<T: Object> {
     object: Arc<T>,
-    kind: Kind,
+    kind: Option<Kind>,
 }
 
 impl<T: Object> Held<T> {
@@ -255,12 +255,28 @@ impl<T: Object> Held<T> {
         Self::new(object, Kind::Successor)
     }
 
+    /// Leaves a reference for a successor counted without a value for it; [`Self::unpark`] has it back.
+    pub(crate) fn park(mut self) -> Arc<T> {
+        debug_assert!(self.kind == Some(Kind::Successor));
+        self.kind = None;
+        self.object.clone()
+    }
+
+    /// Undoes [`Self::park`], once for each.
+    pub(crate) fn unpark(object: Arc<T>) -> Self {
+        // INVARIANT: The reference is counted since `park`.
+        Self {
+            object,
+            kind: Some(Kind::Successor),
+        }
+    }
+
     fn new(object: &Arc<T>, kind: Kind) -> Result<Self> {
         object.head().life.try_get(kind)?;
         // INVARIANT: `try_get` has just counted it.
         Ok(Self {
             object: object.clone(),
-            kind,
+            kind: Some(kind),
         })
     }
 
@@ -280,7 +296,10 @@ impl<T: Object> Deref for Held<T> {
 
 impl<T: Object> Drop for Held<T> {
     fn drop(&mut self) {
-        if let Last::Yes = self.object.head().life.put(self.kind) {
+        let Some(kind) = self.kind else {
+            return;
+        };
+        if let Last::Yes = self.object.head().life.put(kind) {
             queues::sleep().enqueue::<T, TEARDOWN>(self.object.clone());
         }
     }

@@ -15,13 +15,13 @@ use crate::{
         Object, //
     },
     registrar::Registrar,
+    registration::Registrations,
     registry::{
         Lower,
         Rank, //
     },
     status::Result,
     verbs::{
-        fault::Invalidations,
         handle::Handle,
         mr::FastMr,
         pd,
@@ -45,7 +45,7 @@ pub(crate) struct Pd {
     head: Head<Pd>,
     lower: Handle<pd::Pd>,
     token: u32,
-    invalidations: Arc<Invalidations>,
+    registrations: Arc<Registrations>,
     /// What registers kernel memory; made when it is first needed.
     #[pin]
     registrar: Mutex<Option<Registrar>>,
@@ -104,13 +104,13 @@ impl Pd {
         let held = Held::successor(adapter)?;
         let lower = Arc::new(pd::Pd::new(ctx, port.enter()?)?, GFP_KERNEL)?;
         let token = lower.local_dma_lkey();
-        let invalidations = Arc::new(Invalidations::new(), GFP_KERNEL)?;
+        let registrations = Arc::pin_init(Registrations::new(), GFP_KERNEL)?;
         let pd = Arc::pin_init(
             pin_init!(Self {
                 head <- Head::new(adapter.version()),
                 lower: Handle::new(),
                 token,
-                invalidations,
+                registrations,
                 registrar <- new_mutex!(None),
                 adapter: held,
             }),
@@ -136,9 +136,9 @@ impl Pd {
         self.lower.get(ctx)
     }
 
-    /// How often peers have invalidated tokens of it.
-    pub(crate) fn invalidations(&self) -> &Arc<Invalidations> {
-        &self.invalidations
+    /// Its registrations by their tokens.
+    pub(crate) fn registrations(&self) -> &Arc<Registrations> {
+        &self.registrations
     }
 
     /// The token for addresses of a LAM. It is good locally only: no peer can use it.

@@ -84,7 +84,10 @@ use kernel::{
 mod drain;
 mod post;
 
-pub(crate) use self::drain::flush;
+pub(crate) use self::{
+    drain::flush,
+    post::Memory, //
+};
 
 /// Work item that flushes.
 const FLUSH: u64 = 2;
@@ -207,8 +210,6 @@ pub(crate) struct Qp {
     receives: Receives,
     /// Requests of `send` that wait for their doorbell.
     chain: Arc<Chain>,
-    /// Requests of `send` that the device never took.
-    orphans: Atomic<u32>,
     line: Arc<FaultLine>,
     inline: Inline,
     gate: Atomic<u32>,
@@ -218,6 +219,8 @@ pub(crate) struct Qp {
     inline_size: u64,
     /// Whether one work request reads and invalidates.
     read_invalidates: bool,
+    /// Whether the device reads what a registration names after it was posted, as devices in software do.
+    reads_late: bool,
     /// Held by the one who brings the end about: posting the sentinel takes the place of the consumer.
     #[pin]
     end: Mutex<End>,
@@ -368,7 +371,7 @@ impl Qp {
         let port = adapter.port();
         let limits = port.limits();
         let held = Held::successor(pd)?;
-        let line = Arc::pin_init(FaultLine::new(pd.invalidations().clone()), GFP_KERNEL)?;
+        let line = Arc::pin_init(FaultLine::new(pd.registrations().clone()), GFP_KERNEL)?;
         let send = WorkQueue::new(config.initiator_depth, 1, config.context, line.clone())?;
         let ended = Arc::new(Atomic::new(false), GFP_KERNEL)?;
         let mut events = Events {
@@ -433,14 +436,15 @@ impl Qp {
         } else {
             Inline::slots(lower.pd(), send.slots(), config.inline_size, ctx)?
         };
-        let chain = Chain::new(chain::Sizes {
+        let sizes = chain::Sizes {
             room: config.initiator_depth,
             max_sge: caps.max_send_sge,
             max_inline: match inline {
                 Inline::Device { .. } => config.inline_size,
                 Inline::Slots { .. } => 0,
             },
-        })?;
+        };
+        let chain = Chain::new(sizes, line.clone())?;
         let device = port.enter()?;
         // NDKPI: receives may be posted before the connection.
         lower.to_init(ctx, &device.port(port.number())?, Access::NONE)?;
@@ -454,7 +458,6 @@ impl Qp {
                 send,
                 receives,
                 chain,
-                orphans: Atomic::new(0),
                 line,
                 inline,
                 gate: Atomic::new(Gate::Receives as u32),
@@ -463,6 +466,7 @@ impl Qp {
                 max_transfer: u64::from(limits.max_transfer_length),
                 inline_size: u64::from(config.inline_size),
                 read_invalidates: port.read_invalidates(),
+                reads_late: device.is_virtual_dma(),
                 end <- new_mutex!(End {
                     failed: false,
                     sentinel: false,
@@ -500,6 +504,8 @@ impl Qp {
 
     /// Has CQs and SRQ tell it when they fail, and the SRQ's receives go with `context`.
     fn attach(&self, lower: &qp::Qp, context: usize, ctx: &MaySleep) -> Result {
+        let collector = self.initiator_cq.object().clone();
+        self.line.collect_by(Some(collector));
         self.cqs().try_for_each(|cq| cq.attach(&self.line))?;
         match self.receives.srq() {
             Some(srq) => srq.attach(lower, context, &self.line, self.receive_cq.object(), ctx),
@@ -509,6 +515,7 @@ impl Qp {
 
     /// Has CQs and SRQ tell it nothing any more.
     fn detach(&self, ctx: &MaySleep) {
+        self.line.collect_by(None);
         self.cqs().for_each(|cq| cq.detach(&self.line));
         self.leave_srq(ctx);
     }

@@ -31,5 +31,6 @@ pub(crate) mod sg;
 pub(crate) mod shared_queue;
 pub(crate) mod srq;
 pub(crate) mod stats;
+pub(crate) mod tokens;
 pub(crate) mod work;
 pub(crate) mod wr;

@@ -25,6 +25,7 @@ use crate::{
         ndk_srq, //
     },
     mr,
+    mw,
     pd::Pd,
     qp,
     srq::{
@@ -54,12 +55,13 @@ unsafe extern "C" fn create_mr(
 }
 
 unsafe extern "C" fn create_mw(
-    _pd: *mut ndk_pd,
-    _completion: ffi::ndk_create_completion_fn,
-    _context: *mut c_void,
+    pd: *mut ndk_pd,
+    completion: ffi::ndk_create_completion_fn,
+    context: *mut c_void,
     _mw: *mut *mut ndk_mw,
 ) -> c_int {
-    status::to_errno(Status::NotSupported)
+    // SAFETY: The consumer's, as the module documentation says.
+    unsafe { pending_create(pd, completion, context, mw::create) }
 }
 
 unsafe extern "C" fn create_srq(

@@ -23,6 +23,10 @@ use crate::{
         self,
         Mr, //
     },
+    mw::{
+        self,
+        Mw, //
+    },
     qp::{
         self,
         Qp, //
@@ -41,7 +45,6 @@ use core::ffi::{
     c_int,
     c_void, //
 };
-use kernel::sync::ArcBorrow;
 
 /// The pieces of a send or write.
 ///
@@ -61,12 +64,18 @@ unsafe fn pieces_of<'a>(sgl: *const ffi::ndk_sge, nr_sge: u32, flags: u32) -> Re
 /// # Safety
 ///
 /// `object` is null or a handle that stays open during `'a`.
-unsafe fn memory_of<'a>(object: *mut ndk_object_header) -> Result<ArcBorrow<'a, Mr>> {
+unsafe fn memory_of<'a>(object: *mut ndk_object_header) -> Result<qp::Memory<'a>> {
     // SAFETY: By this function's requirements.
     let kind = unsafe { object.as_ref() }.map(|header| header.type_);
     match kind {
-        // SAFETY: It is an MR, by its header, and open by this function's requirements.
-        Some(ffi::ndk_object_type_NDK_OBJECT_MR) => Ok(unsafe { open::<Mr>(object.cast()) }),
+        Some(ffi::ndk_object_type_NDK_OBJECT_MR) => {
+            // SAFETY: It is an MR, by its header, and open by this function's requirements.
+            Ok(qp::Memory::Mr(unsafe { open::<Mr>(object.cast()) }))
+        }
+        Some(ffi::ndk_object_type_NDK_OBJECT_MW) => {
+            // SAFETY: It is a window, by its header, and open by this function's requirements.
+            Ok(qp::Memory::Mw(unsafe { open::<Mw>(object.cast()) }))
+        }
         _ => Err(Status::InvalidParameter),
     }
 }
@@ -100,15 +109,18 @@ unsafe extern "C" fn receive(
 }
 
 unsafe extern "C" fn bind(
-    _qp: *mut ndk_qp,
-    _context: *mut c_void,
-    _mr: *mut ndk_mr,
-    _mw: *mut ndk_mw,
-    _va: u64,
-    _length: u64,
-    _flags: u32,
+    qp: *mut ndk_qp,
+    context: *mut c_void,
+    mr: *mut ndk_mr,
+    mw: *mut ndk_mw,
+    va: u64,
+    length: u64,
+    flags: u32,
 ) -> c_int {
-    status::to_errno(Status::NotSupported)
+    // SAFETY: The consumer's, as the module documentation says.
+    let (qp, mr, mw) = unsafe { (open::<Qp>(qp), given::<Mr>(mr), given::<Mw>(mw)) };
+    let bind = mw::Bind { va, length, flags };
+    status::of(qp.initiate(|qp| qp.bind(context, mr?, &*mw?, bind)))
 }
 
 unsafe extern "C" fn fast_register(
@@ -143,7 +155,7 @@ unsafe extern "C" fn invalidate(
 ) -> c_int {
     // SAFETY: The consumer's, as the module documentation says.
     let (qp, memory) = unsafe { (open::<Qp>(qp), memory_of(mr_or_mw)) };
-    status::of(qp.initiate(|qp| qp.invalidate(context, &*memory?, flags)))
+    status::of(qp.initiate(|qp| qp.invalidate(context, memory?, flags)))
 }
 
 unsafe extern "C" fn read(

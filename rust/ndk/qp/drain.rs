@@ -100,13 +100,7 @@ impl Qp {
 
     /// Whether the device has completed every request that it took.
     fn is_device_done(&self) -> bool {
-        self.send.in_flight() <= self.orphans.load(Relaxed) && self.receives.in_flight() == 0
-    }
-
-    /// Hands what waits for its doorbell to the device, by whose state it is flushed.
-    fn push(&self, ctx: &MaySleep) {
-        let orphans = self.chain.push(ctx);
-        self.orphans.add(orphans, Relaxed);
+        self.send.in_flight() <= self.chain.orphans() && self.receives.in_flight() == 0
     }
 
     /// Brings the device's QP to its error state, where everything that is posted completes as flushed. Sleeps; may be called
@@ -139,9 +133,9 @@ impl Qp {
             end.sentinel = true;
             // After this the queue is ours.
             wait(ctx);
-            self.push(ctx);
+            self.chain.push(ctx);
             // A completion behind orphans would pass for theirs.
-            if self.orphans.load(Relaxed) == 0 {
+            if self.chain.orphans() == 0 {
                 post_sentinel(&self.send, |id| {
                     lower.post_send(SendWr::send(id, &[]).signaled())
                 });
@@ -177,7 +171,7 @@ impl Qp {
         self.gather(ctx);
         let lower = self.lower.take(ctx);
         // A post that was on its way may have left something, which holds the device's QP.
-        self.push(ctx);
+        self.chain.push(ctx);
         drop(lower);
         self.bury(ctx);
     }
@@ -246,8 +240,8 @@ pub(crate) fn flush(qp: &Arc<Qp>) {
 impl SleepItem<FLUSH> for Qp {
     fn run(this: Arc<Self>, ctx: &MaySleep) {
         this.fail(ctx);
-        this.push(ctx);
-        if this.orphans.load(Relaxed) != 0 {
+        this.chain.push(ctx);
+        if this.chain.orphans() != 0 {
             this.quiesce(ctx);
         }
     }

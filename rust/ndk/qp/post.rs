@@ -23,6 +23,10 @@ use crate::{
         Mr,
         Region, //
     },
+    mw::{
+        Bind,
+        Mw, //
+    },
     queues,
     state::{
         chain::{
@@ -59,16 +63,38 @@ use core::ffi::c_void;
 use kernel::{
     prelude::*,
     sync::{
-        atomic::{
-            Full,
-            Relaxed, //
-        },
+        atomic::Full,
         barrier::smp_mb,
         rcu,
         Arc,
         ArcBorrow, //
     }, //
 };
+
+/// A registration that a request makes or ends.
+struct Tracked {
+    token: u32,
+    /// Whether somebody waits for the end of the request, which so has a completion from the device, also when it is silent.
+    counted: bool,
+}
+
+impl Tracked {
+    fn new(token: u32, counted: bool) -> Self {
+        Self { token, counted }
+    }
+
+    fn counted(token: u32) -> Self {
+        Self::new(token, true)
+    }
+}
+
+/// What an invalidation names.
+pub(crate) enum Memory<'a> {
+    /// An MR.
+    Mr(ArcBorrow<'a, Mr>),
+    /// A memory window.
+    Mw(ArcBorrow<'a, Mw>),
+}
 
 impl Qp {
     /// Makes a post to the initiator queue. Where it fails, what was deferred before it goes to the device all the same. Any
@@ -122,8 +148,22 @@ impl Qp {
         flags: u32,
         build: impl FnOnce(u64, Place) -> Result<Parts<'a>>,
     ) -> Result {
+        self.post_tracked(lower, context, operation, flags, None, build)
+    }
+
+    /// As [`Self::post`], of a request that may make or end a registration.
+    #[inline]
+    fn post_tracked<'a>(
+        self: ArcBorrow<'_, Self>,
+        lower: ArcBorrow<'_, qp::Qp>,
+        context: *mut c_void,
+        operation: u32,
+        flags: u32,
+        tracked: Option<Tracked>,
+        build: impl FnOnce(u64, Place) -> Result<Parts<'a>>,
+    ) -> Result {
         let silent = flags & flags::SILENT_SUCCESS != 0;
-        let reservation = match self.send.reserve(silent) {
+        let mut reservation = match self.send.reserve(silent) {
             Ok(reservation) => reservation,
             Err(status) => {
                 // What fills the queue may be silent requests that are long done, which nobody else would take out.
@@ -134,8 +174,15 @@ impl Qp {
                 self.send.reserve(silent)?
             }
         };
-        let tag = Tag::new(operation, silent);
+        let mut tag = Tag::new(operation, silent);
+        if let Some(tracked) = &tracked {
+            tag = tag.of_token(tracked.counted);
+            reservation.signalled |= tracked.counted;
+        }
         let (wr_id, place) = self.send.fill(&reservation, tag, context);
+        if let Some(tracked) = tracked {
+            self.send.note_token(&place, tracked.token);
+        }
         let mut request = build(wr_id, place)?;
         if reservation.signalled {
             request = request.signaled();
@@ -188,10 +235,10 @@ impl Qp {
         last: Option<Parts<'_>>,
     ) -> Result<(), Error> {
         let posted = self.chain.claim().post(lower, last);
-        if posted.orphans != 0 {
-            self.orphaned(posted.orphans);
+        if self.chain.orphans() != 0 {
+            self.orphaned();
         }
-        posted.last
+        posted
     }
 
     /// Posts what waits.
@@ -206,13 +253,10 @@ impl Qp {
         }
     }
 
-    /// The device has refused requests that were accepted. It does so only when the QP is not what it was: the connection
-    /// ends, and they end as cancelled.
+    /// The device has refused requests that were accepted: the connection ends, and they end as cancelled.
     #[cold]
-    fn orphaned(self: ArcBorrow<'_, Self>, count: u32) {
+    fn orphaned(self: ArcBorrow<'_, Self>) {
         self.set_disconnected();
-        self.orphans.add(count, Relaxed);
-        self.line.broken();
         super::drain::flush(&self.into());
     }
 
@@ -303,22 +347,27 @@ impl Qp {
         let lower = self.ready(&guard)?;
         self.check_size(sgl, self.max_read_sge)?;
         let operation = ffi::ndk_operation_type_NDK_OPERATION_READ;
-        self.post(lower, context, operation, flags, |wr_id, _| {
-            // NDKPI: with local invalidation, success ends the token of the first piece.
-            let first = sgl
-                .first()
-                .filter(|_| flags & flags::RDMA_READ_LOCAL_INVALIDATE != 0);
-            let read = || SendWr::read(wr_id, sgl, remote.address, remote.token);
-            Ok(match first {
-                None => read().into(),
-                Some(first) if self.read_invalidates => {
-                    SendWr::read_inv(wr_id, sgl, remote.address, remote.token, first.lkey()).into()
+        let read = |wr_id| SendWr::read(wr_id, sgl, remote.address, remote.token);
+        // NDKPI: with local invalidation, success ends the token of the first piece.
+        let first = sgl
+            .first()
+            .filter(|_| flags & flags::RDMA_READ_LOCAL_INVALIDATE != 0);
+        let Some(first) = first else {
+            return self.post(lower, context, operation, flags, |wr_id, _| {
+                Ok(read(wr_id).into())
+            });
+        };
+        let token = first.lkey();
+        self.pd.registrations().end_local(token, || {
+            let tracked = Some(Tracked::counted(token));
+            self.post_tracked(lower, context, operation, flags, tracked, |wr_id, _| {
+                if self.read_invalidates {
+                    let (address, remote) = (remote.address, remote.token);
+                    return Ok(SendWr::read_inv(wr_id, sgl, address, remote, token).into());
                 }
                 // After the read, and it alone has the completion.
-                Some(first) => {
-                    let invalidate = SendWr::local_inv(wr_id, first.lkey()).fenced();
-                    Parts::two(read(), invalidate)
-                }
+                let invalidate = SendWr::local_inv(wr_id, token).fenced();
+                Ok(Parts::two(read(wr_id), invalidate))
             })
         })
     }
@@ -338,32 +387,87 @@ impl Qp {
             return Err(Status::InvalidParameter);
         }
         let operation = ffi::ndk_operation_type_NDK_OPERATION_FAST_REGISTER;
-        mr.fast_register(&region, flags, &guard, |mr, access| {
-            self.post(lower, context, operation, flags, |wr_id, _| {
-                Ok(SendWr::reg_mr(wr_id, mr, mr.rkey(), access).into())
+        let user = (&self.chain, self.reads_late);
+        self.with_spare(|| {
+            mr.fast_register(&region, flags, &guard, user, |mr, access| {
+                let tracked = Some(Tracked::new(mr.rkey(), self.reads_late));
+                self.post_tracked(lower, context, operation, flags, tracked, |wr_id, _| {
+                    Ok(SendWr::reg_mr(wr_id, mr, mr.rkey(), access).into())
+                })
             })
         })
     }
 
-    /// Ends a fast registration. Any context.
+    /// Has a window show a part of an MR. Any context.
+    pub(crate) fn bind(
+        self: ArcBorrow<'_, Self>,
+        context: *mut c_void,
+        mr: ArcBorrow<'_, Mr>,
+        mw: &Mw,
+        bind: Bind,
+    ) -> Result {
+        let flags = bind.flags;
+        Op::Bind.check(flags)?;
+        let guard = rcu::read_lock();
+        let lower = self.ready(&guard)?;
+        let pd = self.pd.object();
+        if !mr.is_of(pd) || !mw.is_of(pd) {
+            return Err(Status::AccessViolation);
+        }
+        let operation = ffi::ndk_operation_type_NDK_OPERATION_BIND;
+        let user = (&self.chain, self.reads_late);
+        self.with_spare(|| {
+            mw.bind(mr, &bind, &guard, user, |mr, access, replaces| {
+                let counted = self.reads_late || replaces.is_some();
+                let tracked = Some(Tracked::new(mr.rkey(), counted));
+                self.post_tracked(lower, context, operation, flags, tracked, |wr_id, _| {
+                    let register = SendWr::reg_mr(wr_id, mr, mr.rkey(), access);
+                    Ok(match replaces {
+                        Some(token) => Parts::two(SendWr::local_inv(wr_id, token), register),
+                        None => register.into(),
+                    })
+                })
+            })
+        })
+    }
+
+    /// Makes a registration; where two invalidations before it are on their way, the provider looks for their completions, as
+    /// it does when a queue is full.
+    fn with_spare(self: ArcBorrow<'_, Self>, mut make: impl FnMut() -> Result) -> Result {
+        match make() {
+            Err(Status::NoMoreEntries) => {}
+            other => return other,
+        }
+        if !self.initiator_cq.object().collect_if_diverted() {
+            self.reclaim();
+            return Err(Status::NoMoreEntries);
+        }
+        make()
+    }
+
+    /// Ends a fast registration, or what a window shows. Any context.
     pub(crate) fn invalidate(
         self: ArcBorrow<'_, Self>,
         context: *mut c_void,
-        mr: &Mr,
+        memory: Memory<'_>,
         flags: u32,
     ) -> Result {
         Op::Invalidate.check(flags)?;
         let guard = rcu::read_lock();
         let lower = self.ready(&guard)?;
-        if !mr.is_of(self.pd.object()) {
-            return Err(Status::InvalidParameter);
-        }
+        let pd = self.pd.object();
         let operation = ffi::ndk_operation_type_NDK_OPERATION_INVALIDATE;
-        mr.invalidate(&guard, |token| {
-            self.post(lower, context, operation, flags, |wr_id, _| {
+        let post = |token| {
+            let tracked = Some(Tracked::counted(token));
+            self.post_tracked(lower, context, operation, flags, tracked, |wr_id, _| {
                 Ok(SendWr::local_inv(wr_id, token).into())
             })
-        })
+        };
+        match memory {
+            Memory::Mr(mr) if mr.is_of(pd) => mr.invalidate(&guard, post),
+            Memory::Mw(mw) if mw.is_of(pd) => mw.invalidate(&guard, post),
+            _ => Err(Status::InvalidParameter),
+        }
     }
 
     /// Posts a receive. Any context.

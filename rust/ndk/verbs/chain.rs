@@ -10,7 +10,10 @@
 //! the chain comes to its end, with softirqs off; so the poster is held up for the time of one post at most.
 
 use crate::{
-    ctx::Process,
+    ctx::{
+        MaySleep,
+        Process, //
+    },
     state::chain::{
         rung,
         Rung, //
@@ -18,6 +21,7 @@ use crate::{
     status::Result,
     sync::BhOff,
     verbs::{
+        fault::FaultLine,
         qp::Qp,
         wr::{
             Parts,
@@ -89,6 +93,9 @@ struct Links {
 pub(crate) struct Chain {
     claimed: Atomic<bool>,
     waiting: Atomic<u32>,
+    /// Requests that were accepted and that the device never took.
+    orphans: Atomic<u32>,
+    line: Arc<FaultLine>,
     room: u32,
     links: UnsafeCell<Links>,
 }
@@ -98,19 +105,9 @@ unsafe impl Send for Chain {}
 // SAFETY: What changes is guarded by `claimed`.
 unsafe impl Sync for Chain {}
 
-/// How the post of a list ended, in requests.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[must_use = "what was left has to be completed"]
-pub(crate) struct Posted {
-    /// Requests that were accepted and that the device will not complete, from the first on.
-    pub(crate) orphans: u32,
-    /// What became of the request behind those that waited.
-    pub(crate) last: Result<(), Error>,
-}
-
 impl Chain {
     /// An empty chain. Sleeps.
-    pub(crate) fn new(sizes: Sizes) -> Result<Arc<Self>> {
+    pub(crate) fn new(sizes: Sizes, line: Arc<FaultLine>) -> Result<Arc<Self>> {
         let room = sizes.room.min(ROOM);
         let count = room as usize;
         let (max_sge, max_inline) = (sizes.max_sge as usize, sizes.max_inline as usize);
@@ -127,6 +124,8 @@ impl Chain {
         let chain = Self {
             claimed: Atomic::new(false),
             waiting: Atomic::new(0),
+            orphans: Atomic::new(0),
+            line,
             room,
             links: UnsafeCell::new(links),
         };
@@ -154,22 +153,32 @@ impl Chain {
         Claim { chain: self }
     }
 
-    /// Posts what waits, on behalf of the provider. Returns the number of orphaned requests.
-    pub(crate) fn push(&self, ctx: &Process) -> u32 {
+    /// Requests that were accepted and that the device will not complete; the last ones of their queue.
+    pub(crate) fn orphans(&self) -> u32 {
+        self.orphans.load(Acquire)
+    }
+
+    /// Posts what waits, on behalf of the provider.
+    pub(crate) fn push(&self, ctx: &Process) {
         if self.waiting() == 0 {
-            return 0;
+            return;
         }
         let off = BhOff::new(ctx);
         let mut claim = self.claim();
-        let (posted, qp) = match claim.links().qp.clone() {
-            Some(qp) => (Some(claim.post(&qp, None)), Some(qp)),
-            None => (None, None),
-        };
+        let qp = claim.links().qp.clone();
+        if let Some(qp) = &qp {
+            let _ = claim.post(qp, None);
+        }
         drop(claim);
         drop(off);
         // It may be the last one, whose end sleeps.
         drop(qp);
-        posted.map_or(0, |posted| posted.orphans)
+    }
+
+    /// Does what it can to have requests of the QP complete, and their completions taken. Sleeps.
+    pub(crate) fn hasten(&self, ctx: &MaySleep) {
+        self.push(ctx);
+        self.line.collect(ctx);
     }
 }
 
@@ -209,8 +218,8 @@ impl Claim<'_> {
         kept
     }
 
-    /// Posts what waits, and `last` behind it. Then nothing waits any more.
-    pub(crate) fn post(&mut self, qp: &Qp, last: Option<Parts<'_>>) -> Posted {
+    /// Posts what waits, and `last` behind it, of which it says what became. Then nothing waits any more.
+    pub(crate) fn post(&mut self, qp: &Qp, last: Option<Parts<'_>>) -> Result<(), Error> {
         let links = self.links();
         let waiting = links.entries.len();
         let mut last = last;
@@ -237,19 +246,13 @@ impl Claim<'_> {
                 .unwrap_or(0);
         }
         // CAST: Small numbers.
-        let posted = match rung(waiting as u32, parts, taken as u32) {
-            Rung::All => Posted {
-                orphans: 0,
-                last: Ok(()),
-            },
-            Rung::Refused => Posted {
-                orphans: 0,
-                last: result,
-            },
-            Rung::Orphaned { begun, .. } => Posted {
-                orphans: links.requests_from(taken).saturating_add(begun.into()),
-                last: if begun { Ok(()) } else { result },
-            },
+        let (orphans, last) = match rung(waiting as u32, parts, taken as u32) {
+            Rung::All => (0, Ok(())),
+            Rung::Refused => (0, result),
+            Rung::Orphaned { begun, .. } => (
+                links.requests_from(taken).saturating_add(begun.into()),
+                if begun { Ok(()) } else { result },
+            ),
         };
         links.entries.clear();
         let held = links.qp.take();
@@ -257,7 +260,12 @@ impl Claim<'_> {
         self.chain.waiting.store(0, Release);
         // Not the last one: the caller has the QP.
         drop(held);
-        posted
+        if orphans != 0 {
+            self.chain.orphans.add(orphans, Relaxed);
+            // The device refuses such requests only when the QP is not what it was.
+            self.chain.line.broken();
+        }
+        last
     }
 }
 

@@ -3,6 +3,7 @@
 //! The way from what is seen at a QP to its connector.
 
 use crate::{
+    ctx::MaySleep,
     sync::{
         new_irq_spinlock,
         IrqSpinLock, //
@@ -30,31 +31,42 @@ pub(crate) trait FaultSink: Send + Sync {
     fn message_before_establishment(self: Arc<Self>);
 }
 
-/// How often a token of a PD may have become invalid without a request for it.
-///
-/// A peer's invalidation shows in the completion of a receive only, which names the token and not the MR,
-/// and a registration that fails shows in a completion too. So an MR whose registration was followed by
-/// none of these is registered for certain.
-pub(crate) struct Invalidations(Atomic<u32>);
+/// How a request that makes or ends a registration has ended.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Ended {
+    /// Whether it makes one, or ends one.
+    pub(crate) makes: bool,
+    /// Whether it succeeded.
+    pub(crate) success: bool,
+    /// Whether the device has read our memory for it, and somebody counts on this to know that it is done.
+    pub(crate) counted: bool,
+}
 
-impl Invalidations {
-    /// None so far.
-    pub(crate) fn new() -> Self {
-        Self(Atomic::new(0))
-    }
+/// Who keeps account of the tokens of a PD.
+pub(crate) trait Tokens: Send + Sync {
+    /// A receive shows that the peer has invalidated a token. Returns whether it was one that the peer could invalidate. Any
+    /// context.
+    fn peer_invalidated(&self, token: u32) -> bool;
 
-    /// How many have shown; wraps.
-    pub(crate) fn count(&self) -> u32 {
-        self.0.load(Relaxed)
-    }
+    /// A request has ended that makes or ends the registration of a token. Any context.
+    fn request_ended(&self, token: u32, ended: Ended);
+}
+
+/// Who can take completions out that nobody polls for.
+pub(crate) trait Collector: Send + Sync {
+    /// Takes out what is there. Sleeps.
+    fn collect_now(self: Arc<Self>, ctx: &MaySleep);
 }
 
 /// The way from what a completion shows to those who have to know: the connector of the QP, and the PD.
 #[pin_data]
 pub(crate) struct FaultLine {
-    invalidations: Arc<Invalidations>,
+    tokens: Arc<dyn Tokens>,
     #[pin]
     sink: IrqSpinLock<Option<Arc<dyn FaultSink>>>,
+    /// Where the completions of the initiator queue are, while the QP lives.
+    #[pin]
+    collector: IrqSpinLock<Option<Arc<dyn Collector>>>,
     /// The consumer or the provider flushes the QP itself: its flushed requests say nothing of the
     /// peer.
     flushed: Atomic<u32>,
@@ -62,10 +74,11 @@ pub(crate) struct FaultLine {
 
 impl FaultLine {
     /// A line that leads nowhere yet.
-    pub(crate) fn new(invalidations: Arc<Invalidations>) -> impl PinInit<Self> {
+    pub(crate) fn new(tokens: Arc<dyn Tokens>) -> impl PinInit<Self> {
         pin_init!(Self {
-            invalidations,
+            tokens,
             sink <- new_irq_spinlock!(None),
+            collector <- new_irq_spinlock!(None),
             flushed: Atomic::new(0),
         })
     }
@@ -77,9 +90,25 @@ impl FaultLine {
         drop(old);
     }
 
-    /// A receive shows that the peer has invalidated a token.
-    pub(crate) fn peer_invalidated(&self) {
-        self.invalidations.0.fetch_add(1, Relaxed);
+    /// Tells who collects, or that nobody does any more.
+    pub(crate) fn collect_by(&self, collector: Option<Arc<dyn Collector>>) {
+        let old = core::mem::replace(&mut *self.collector.lock(), collector);
+        // As above.
+        drop(old);
+    }
+
+    /// Takes completions out that nobody polls for. Sleeps.
+    pub(crate) fn collect(&self, ctx: &MaySleep) {
+        let collector = self.collector.lock().clone();
+        if let Some(collector) = collector {
+            collector.collect_now(ctx);
+        }
+    }
+
+    /// The tokens of the PD.
+    #[inline]
+    pub(super) fn tokens(&self) -> &dyn Tokens {
+        &*self.tokens
     }
 
     /// From here on flushed requests are our own doing.
@@ -90,8 +119,6 @@ impl FaultLine {
     /// A request failed. Any context.
     #[cold]
     pub(super) fn failed(&self, status: WcStatus) {
-        // It may have been a registration, or an invalidation.
-        self.invalidations.0.fetch_add(1, Relaxed);
         if status == WcStatus::Flushed && self.flushed.load(Relaxed) != 0 {
             return;
         }
@@ -112,6 +139,23 @@ impl FaultLine {
         if let Some(sink) = sink {
             sink.message_before_establishment();
         }
+    }
+
+    /// A line for tests, of a PD without tokens.
+    #[cfg(CONFIG_KUNIT = "y")]
+    pub(crate) fn of_test() -> Result<Arc<Self>> {
+        struct NoTokens;
+
+        impl Tokens for NoTokens {
+            fn peer_invalidated(&self, _token: u32) -> bool {
+                true
+            }
+
+            fn request_ended(&self, _token: u32, _ended: Ended) {}
+        }
+
+        let tokens = Arc::new(NoTokens, GFP_KERNEL)?;
+        Arc::pin_init(Self::new(tokens), GFP_KERNEL)
     }
 }
 
@@ -143,14 +187,9 @@ mod tests {
         Ok(Arc::new(ear, GFP_KERNEL)?)
     }
 
-    fn line() -> Result<Arc<FaultLine>> {
-        let invalidations = Arc::new(Invalidations::new(), GFP_KERNEL)?;
-        Arc::pin_init(FaultLine::new(invalidations), GFP_KERNEL)
-    }
-
     #[test]
     fn failures_are_faults_unless_we_flush() -> Result {
-        let (line, ear) = (line()?, ear()?);
+        let (line, ear) = (FaultLine::of_test()?, ear()?);
         line.lead_to(Some(ear.clone()));
         line.failed(WcStatus::Flushed);
         assert_eq!(ear.faults.load(Relaxed), 1);
@@ -165,7 +204,7 @@ mod tests {
 
     #[test]
     fn a_line_that_was_cut_says_nothing() -> Result {
-        let (line, ear) = (line()?, ear()?);
+        let (line, ear) = (FaultLine::of_test()?, ear()?);
         line.broken();
         line.lead_to(Some(ear.clone()));
         line.message_came_first();

@@ -156,6 +156,55 @@ impl<T> Drop for Handle<T> {
     }
 }
 
+/// A place for an [`Arc`] that is put in and taken out, and not looked at.
+///
+/// # Invariants
+///
+/// The pointer is null, or came from [`Arc::into_raw`] and owns a count.
+pub(crate) struct Parking<T> {
+    raw: Atomic<*mut T>,
+    _content: PhantomData<Arc<T>>,
+}
+
+// SAFETY: It is an `Arc` in an atomic place.
+unsafe impl<T: Send + Sync> Send for Parking<T> {}
+// SAFETY: As above.
+unsafe impl<T: Send + Sync> Sync for Parking<T> {}
+
+impl<T> Parking<T> {
+    /// An empty place.
+    pub(crate) fn new() -> Self {
+        // INVARIANT: Null.
+        Self {
+            raw: Atomic::new(ptr::null_mut()),
+            _content: PhantomData,
+        }
+    }
+
+    /// Puts something in, and gives what was there. Any context.
+    pub(crate) fn put(&self, content: Arc<T>) -> Option<Arc<T>> {
+        self.replace(Arc::into_raw(content).cast_mut())
+    }
+
+    /// Takes out what is there. Any context.
+    pub(crate) fn take(&self) -> Option<Arc<T>> {
+        self.replace(ptr::null_mut())
+    }
+
+    fn replace(&self, raw: *mut T) -> Option<Arc<T>> {
+        // INVARIANT: The callers pass null or what `into_raw` made.
+        let old = self.raw.xchg(raw, Full);
+        // SAFETY: By the type invariant it owns a count, which only this thread has taken out.
+        (!old.is_null()).then(|| unsafe { Arc::from_raw(old) })
+    }
+}
+
+impl<T> Drop for Parking<T> {
+    fn drop(&mut self) {
+        drop(self.take());
+    }
+}
+
 /// Waits until everybody who was looking through a handle has stopped. Sleeps.
 ///
 /// Expedited: the teardown of connections waits for it, and on a large machine a grace period takes

@@ -8,7 +8,10 @@ use crate::{
         MaySleep, //
     },
     ffi,
-    verbs::pd::Pd, //
+    verbs::{
+        chain::Chain,
+        pd::Pd, //
+    }, //
 };
 use core::{
     cell::UnsafeCell,
@@ -35,6 +38,10 @@ use kernel::{
         },
         Arc, //
     },
+    time::{
+        delay::fsleep,
+        Delta, //
+    },
 };
 
 /// A memory region that is filled by mapping and made valid by a request
@@ -45,7 +52,7 @@ use kernel::{
 /// # Invariants
 ///
 /// * `raw` is an MR of `_pd` that this value alone deregisters.
-/// * `pages` and the mutable members of `raw` are touched by the holder of the one [`MrMapping`]
+/// * `pages`, `user` and the mutable members of `raw` are touched by the holder of the one [`MrMapping`]
 ///   only.
 pub(crate) struct FastMr {
     raw: NonNull<ffi::ib_mr>,
@@ -53,6 +60,8 @@ pub(crate) struct FastMr {
     claimed: Atomic<bool>,
     /// Room for one entry per page, for mapping without an allocation.
     pages: UnsafeCell<KVec<ffi::scatterlist>>,
+    /// The chain of the QP that had a request with it last.
+    user: UnsafeCell<Option<Arc<Chain>>>,
     /// What the MR is in, and which goes after it.
     _pd: Arc<Pd>,
 }
@@ -81,6 +90,7 @@ impl FastMr {
             max_pages,
             claimed: Atomic::new(false),
             pages: UnsafeCell::new(pages),
+            user: UnsafeCell::new(None),
             _pd: pd,
         })
     }
@@ -106,6 +116,22 @@ impl FastMr {
     pub(crate) fn rkey(&self) -> u32 {
         // SAFETY: As above.
         unsafe { ptr::read_volatile(&raw const (*self.raw.as_ptr()).rkey) }
+    }
+
+    /// The chain of the QP that had a request with it last. Process context.
+    pub(crate) fn user(&self, ctx: &MaySleep) -> Option<Arc<Chain>> {
+        ctx.check();
+        // Whoever has the claim is about to give it back.
+        let claim = loop {
+            if let Some(claim) = self.claim() {
+                break claim;
+            }
+            fsleep(Delta::from_micros(100));
+        };
+        // SAFETY: Ours to touch while `claim` exists.
+        let user = unsafe { &*self.user.get() }.clone();
+        drop(claim);
+        user
     }
 
     /// Takes the right to map. `None` while somebody else has it. Any context.
@@ -187,6 +213,15 @@ impl MrMapping<'_> {
     pub(crate) fn set_iova(&mut self, iova: u64) {
         // SAFETY: The MR is valid, and ours to change by the type invariant.
         unsafe { (*self.mr.raw.as_ptr()).iova = iova };
+    }
+
+    /// Notes the chain of the QP that a request with the MR is about to be posted to.
+    pub(crate) fn set_user(&mut self, chain: &Arc<Chain>) {
+        // SAFETY: Ours to change by the type invariant.
+        let user = unsafe { &mut *self.mr.user.get() };
+        if !user.as_ref().is_some_and(|user| Arc::ptr_eq(user, chain)) {
+            *user = Some(chain.clone());
+        }
     }
 
     /// Moves the MR to its next key, so that one that was given out is no good for the next

@@ -612,8 +612,7 @@ mod tests {
 
     /// A queue with requests of the contexts 1 to `count` on their way.
     fn queue(count: usize) -> Result<Arc<WorkQueue>> {
-        let invalidations = Arc::new(crate::verbs::fault::Invalidations::new(), GFP_KERNEL)?;
-        let line = Arc::pin_init(FaultLine::new(invalidations), GFP_KERNEL)?;
+        let line = FaultLine::of_test()?;
         let queue = WorkQueue::new(8, 1, 0, line)?;
         for context in 1..=count {
             let reservation = queue.reserve(false)?;

@@ -385,13 +385,7 @@ mod tests {
             ndk_operation_type_NDK_OPERATION_RECEIVE_AND_INVALIDATE as RECEIVE_AND_INVALIDATE, //
         },
         state::status::Status,
-        verbs::fault::Invalidations,
     };
-
-    fn line() -> Result<Arc<FaultLine>> {
-        let invalidations = Arc::new(Invalidations::new(), GFP_KERNEL)?;
-        Ok(Arc::pin_init(FaultLine::new(invalidations), GFP_KERNEL)?)
-    }
 
     fn post(queue: &SharedQueue, context: usize) -> Result<u64> {
         let (_, id) = queue.reserve(core::ptr::without_provenance_mut(context))?;
@@ -413,7 +407,11 @@ mod tests {
     fn a_completion_finds_its_receive_and_its_qp() -> Result {
         let ctx = MaySleep::of_test();
         let queue = SharedQueue::new(4, 0)?;
-        let lines = [line()?, line()?, line()?];
+        let lines = [
+            FaultLine::of_test()?,
+            FaultLine::of_test()?,
+            FaultLine::of_test()?,
+        ];
         for (key, line) in [0x300, 0x100, 0x200].into_iter().zip(&lines) {
             queue.join(key, key + 1, line, &ctx)?;
         }
@@ -437,7 +435,7 @@ mod tests {
     fn failures_and_invalidations_are_told_as_on_a_queue_of_a_qp() -> Result {
         let ctx = MaySleep::of_test();
         let queue = SharedQueue::new(4, 0)?;
-        queue.join(0x100, 7, &line()?, &ctx)?;
+        queue.join(0x100, 7, &FaultLine::of_test()?, &ctx)?;
         let wc = Wc::of_test(post(&queue, 1)?, SUCCESS, 8).invalidating(0x1234);
         let completed = take(&wc.on_qp(0x100)).ok_or(Status::InternalError)?;
         assert_eq!(
@@ -461,7 +459,7 @@ mod tests {
     fn members_come_and_go() -> Result {
         let ctx = MaySleep::of_test();
         let queue = SharedQueue::new(1, 0)?;
-        let lines = [line()?, line()?];
+        let lines = [FaultLine::of_test()?, FaultLine::of_test()?];
         queue.join(0x100, 1, &lines[0], &ctx)?;
         queue.join(0x200, 2, &lines[1], &ctx)?;
         queue.leave(&lines[0], &ctx);

@@ -27,7 +27,10 @@ use crate::{
             Wc,
             WcStatus, //
         },
-        fault::FaultLine,
+        fault::{
+            Ended,
+            FaultLine, //
+        },
         shared_queue,
         wr::FIRST_OF_TWO, //
     },
@@ -56,10 +59,17 @@ impl Tag {
     const SILENT: u32 = 1 << 16;
     const SENTINEL: u32 = 1 << 17;
     const SHARED: u32 = 1 << 18;
+    const TOKEN: u32 = 1 << 19;
+    const COUNTED: u32 = 1 << 20;
 
     /// A request of type `operation` (an `enum ndk_operation_type`).
     pub(crate) const fn new(operation: u32, silent: bool) -> Self {
         Self(operation | if silent { Self::SILENT } else { 0 })
+    }
+
+    /// The same, of a request that makes or ends the registration of the token in its slot; `counted` as in [`Ended`].
+    pub(crate) const fn of_token(self, counted: bool) -> Self {
+        Self(self.0 | Self::TOKEN | if counted { Self::COUNTED } else { 0 })
     }
 
     /// The provider's own last request.
@@ -103,6 +113,8 @@ pub(super) struct Slot {
     context: Atomic<usize>,
     index: Atomic<u32>,
     tag: Atomic<u32>,
+    /// For a tag that says so.
+    token: Atomic<u32>,
 }
 
 impl Slot {
@@ -113,6 +125,7 @@ impl Slot {
             context: Atomic::new(0),
             index: Atomic::new(index),
             tag: Atomic::new(tag.0),
+            token: Atomic::new(0),
         }
     }
 
@@ -132,6 +145,12 @@ impl Slot {
     #[inline]
     pub(super) fn context(&self) -> usize {
         self.context.load(Relaxed)
+    }
+
+    /// The token that it was given, where its tag says so.
+    #[inline]
+    fn token(&self) -> u32 {
+        self.token.load(Relaxed)
     }
 
     /// Notes what the consumer gives with the request.
@@ -242,6 +261,14 @@ impl WorkQueue {
         (slot.id(), Place(place))
     }
 
+    /// Writes down the token of a request at `place`, whose tag is [`Tag::of_token`].
+    #[inline]
+    pub(crate) fn note_token(&self, place: &Place, token: u32) {
+        if let Some(slot) = self.slots.get(place.0) {
+            slot.token.store(token, Relaxed);
+        }
+    }
+
     /// Makes what was filled visible to the poller; before the device gets it.
     #[inline]
     pub(crate) fn publish(&self, reservation: &Reservation) {
@@ -289,10 +316,28 @@ impl WorkQueue {
                 return;
             };
             let tag = Tag(slot.tag.load(Relaxed));
-            let context = slot.context();
+            let (context, token) = (slot.context(), slot.token());
             if let Retired::Report = self.ring.retire(index, false, tag.request(0)) {
+                self.tell_of_token(token, tag, false);
                 report(self.completed(context, tag, Err(Status::Cancelled)));
             }
+        }
+    }
+
+    /// Tells of the end of a request that makes or ends a registration.
+    #[inline]
+    fn tell_of_token(&self, token: u32, tag: Tag, success: bool) {
+        if tag.0 & Tag::TOKEN != 0 {
+            let ended = Ended {
+                makes: matches!(
+                    tag.operation(),
+                    ffi::ndk_operation_type_NDK_OPERATION_FAST_REGISTER
+                        | ffi::ndk_operation_type_NDK_OPERATION_BIND
+                ),
+                success,
+                counted: tag.0 & Tag::COUNTED != 0,
+            };
+            self.line.tokens().request_ended(token, ended);
         }
     }
 
@@ -350,13 +395,17 @@ pub(crate) unsafe fn retire(wc: &Wc) -> Option<Completed> {
     let queue = unsafe { &*slot.owner.cast::<WorkQueue>() };
     let index = slot.index();
     // Before the slot is given back: the poster may fill it again as soon as it is.
-    let context = slot.context();
+    let (context, token) = (slot.context(), slot.token());
     match queue
         .ring
         .retire(index, wc.is_success(), tag.request(wc.wr_id()))
     {
-        Retired::Report => {}
-        Retired::Swallow | Retired::Stale | Retired::Drained => return None,
+        Retired::Report => queue.tell_of_token(token, tag, wc.is_success()),
+        Retired::Swallow => {
+            queue.tell_of_token(token, tag, true);
+            return None;
+        }
+        Retired::Stale | Retired::Drained => return None,
     }
     let mut completed = queue.completed(context, tag, Ok(()));
     conclude(wc, &mut completed, Some(&*queue.line));
@@ -376,8 +425,10 @@ pub(super) fn conclude(wc: &Wc, completed: &mut Completed, line: Option<&FaultLi
     } else if receive {
         completed.bytes = wc.byte_len();
         if let Some(token) = wc.invalidated_rkey() {
-            if let Some(line) = line {
-                line.peer_invalidated();
+            // NDKPI: a token that is not valid ends the connection, by the provider of the receiver.
+            if let Some(line) = line.filter(|line| !line.tokens().peer_invalidated(token)) {
+                completed.result = Err(Status::AccessViolation);
+                line.broken();
             }
             completed.operation = ffi::ndk_operation_type_NDK_OPERATION_RECEIVE_AND_INVALIDATE;
             completed.token = token;
@@ -418,8 +469,7 @@ mod tests {
     const QP: usize = 0x77;
 
     fn queue(depth: u32) -> Result<Arc<WorkQueue>> {
-        let invalidations = Arc::new(crate::verbs::fault::Invalidations::new(), GFP_KERNEL)?;
-        let line = Arc::pin_init(FaultLine::new(invalidations), GFP_KERNEL)?;
+        let line = FaultLine::of_test()?;
         WorkQueue::new(depth, 1, QP, line)
     }
 

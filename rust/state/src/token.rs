@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Memory regions and their tokens.
+//! Memory regions, windows, and their tokens.
 //!
 //! # States (section 8.7)
 //!
@@ -8,18 +8,27 @@
 //!  normal:  Created ─Register─► Registering ─done─► Registered ─Deregister─► Deregistering ─done─► Created
 //!                                    └─failed─► Created        ◄──────failed──────┘
 //!
-//!  fast:    Created ─Initialize─► Initializing ─done─► Initialized ─FastRegister posted─► Valid
-//!                                    └─failed─► Created     ▲                               │
-//!                                                           └── invalidated, or flushed ────┘
+//!  fast:    Created ─Initialize─► Initializing ─done─► Initialized ─Initialize─► Initializing
+//!                                    └─failed─► Created
+//!
+//!  registration:  Free ─posted─► Valid ─invalidation posted─► Ending ─done─► Free
+//!                  ▲               │ ▲                          │ │
+//!                  └──── peer ─────┘ └───────── failed ─────────┘ peer ─► Ended ─done or failed─► Free
 //! ```
 //!
 //! # Rules
 //!
 //! - Whether a region is normal or fast is fixed for its life (section 8.3).
-//! - A fast region is followed in posting order: its remote token is readable as soon as the post has
-//!   returned (section 8.6), and an invalidation counts when it is posted. Only the peer's invalidation
-//!   counts when its receive is taken from the queue, before the consumer sees it (section 7.3).
-//! - A post that the device refuses, or a request that is flushed, is taken back.
+//! - A *registration* is what requests make and end: that of a fast region, or that by which a window shows
+//!   part of a normal one. It is valid from its post on: its token is readable as soon as the post has
+//!   returned (section 8.6).
+//! - An invalidation takes the token away when it is posted, so that a second one is refused; but only when
+//!   it has completed nobody reaches the memory any more, and what the device reads for the registration
+//!   is free again. Until then a region counts as bound.
+//! - The peer's invalidation counts when its receive is taken from the queue, before the consumer sees it
+//!   (section 7.3).
+//! - A post that the device refuses, or a request that fails, is taken back.
+//! - A normal region with bound windows is not deregistered (section 8.7).
 //! - A fast region can be initialized again, also with more pages; its old token dies with it.
 
 use super::atomic::AtomicU32;
@@ -33,40 +42,32 @@ pub enum State {
     Created,
     /// RegisterMr is pending.
     Registering,
-    /// Registered.
-    Registered,
+    /// Registered, with so many windows.
+    Registered {
+        /// Windows that are bound.
+        windows: u32,
+    },
     /// DeregisterMr is pending.
     Deregistering,
     /// InitializeFastRegisterMr is pending.
     Initializing,
-    /// Ready for a fast registration; the token is not valid.
+    /// Ready for fast registrations.
     Initialized,
-    /// Fast registered.
-    Valid,
 }
 
-impl State {
-    /// Every state; its place is its number in the atomic word.
-    pub const ALL: [State; 7] = [
-        State::Created,
-        State::Registering,
-        State::Registered,
-        State::Deregistering,
-        State::Initializing,
-        State::Initialized,
-        State::Valid,
-    ];
+/// Windows of one region, at most.
+pub const MAX_WINDOWS: u32 = (1 << 24) - 1;
 
+impl State {
     /// The name that debugfs gives it.
     pub const fn name(self) -> &'static str {
         match self {
             State::Created => "created",
             State::Registering => "registering",
-            State::Registered => "registered",
+            State::Registered { .. } => "registered",
             State::Deregistering => "deregistering",
             State::Initializing => "initializing",
             State::Initialized => "initialized",
-            State::Valid => "valid",
         }
     }
 
@@ -74,22 +75,20 @@ impl State {
         match self {
             State::Created => 0,
             State::Registering => 1,
-            State::Registered => 2,
+            State::Registered { windows } => 2 | windows << 8,
             State::Deregistering => 3,
             State::Initializing => 4,
             State::Initialized => 5,
-            State::Valid => 6,
         }
     }
 
     const fn from_bits(bits: u32) -> State {
-        match bits {
+        match bits & 0xff {
             1 => State::Registering,
-            2 => State::Registered,
+            2 => State::Registered { windows: bits >> 8 },
             3 => State::Deregistering,
             4 => State::Initializing,
             5 => State::Initialized,
-            6 => State::Valid,
             _ => State::Created,
         }
     }
@@ -106,10 +105,7 @@ pub enum Event {
         success: bool,
     },
     /// DeregisterMr.
-    Deregister {
-        /// Whether windows are bound to the region.
-        bound: bool,
-    },
+    Deregister,
     /// The deregistration ended.
     DeregisterDone {
         /// Whether it succeeded.
@@ -122,20 +118,12 @@ pub enum Event {
         /// Whether it succeeded.
         success: bool,
     },
-    /// FastRegister is posted.
-    FastRegister,
-    /// That post, or the request, failed.
-    FastRegisterFailed,
-    /// Invalidate, or a read with local invalidate, is posted.
-    Invalidate,
-    /// That post, or the request, failed.
-    InvalidateFailed,
-    /// A receive says that the peer has invalidated the token.
-    RemoteInvalidated,
-    /// Bind names the region.
+    /// FastRegister or Invalidate names the region.
+    Request,
+    /// A window is bound to the region.
     Bind,
-    /// A token is asked for, or used in a request.
-    UseToken,
+    /// A window is bound to it no more.
+    Unbind,
 }
 
 /// The next state of a region, or why the event is refused.
@@ -144,49 +132,66 @@ pub const fn step(fast: bool, state: State, event: Event) -> Result<State, Statu
         // Fixed for life.
         (
             _,
-            Event::Register | Event::RegisterDone { .. } | Event::Deregister { .. } | Event::Bind,
+            Event::Register
+            | Event::RegisterDone { .. }
+            | Event::Deregister
+            | Event::Bind
+            | Event::Unbind,
         ) if fast => return Err(Status::InvalidDeviceRequest),
-        (_, Event::Initialize | Event::FastRegister | Event::Invalidate) if !fast => {
+        (_, Event::Initialize | Event::InitializeDone { .. } | Event::Request) if !fast => {
             return Err(Status::InvalidDeviceRequest)
         }
 
         (State::Created, Event::Register) => State::Registering,
-        (State::Registering, Event::RegisterDone { success: true }) => State::Registered,
-        (State::Registering, Event::RegisterDone { success: false }) => State::Created,
-        (State::Registered, Event::Deregister { bound: true }) => return Err(Status::DeviceBusy),
-        (State::Registered, Event::Deregister { bound: false }) => State::Deregistering,
-        (State::Deregistering, Event::DeregisterDone { success: true }) => State::Created,
-        (State::Deregistering, Event::DeregisterDone { success: false }) => State::Registered,
-        (State::Registered, Event::Bind) => State::Registered,
-
-        (State::Created | State::Initialized | State::Valid, Event::Initialize) => {
-            State::Initializing
+        (State::Registering, Event::RegisterDone { success: true }) => {
+            State::Registered { windows: 0 }
         }
+        (State::Registering, Event::RegisterDone { success: false }) => State::Created,
+        (State::Registered { windows: 0 }, Event::Deregister) => State::Deregistering,
+        (State::Registered { .. }, Event::Deregister) => return Err(Status::DeviceBusy),
+        (State::Deregistering, Event::DeregisterDone { success: true }) => State::Created,
+        (State::Deregistering, Event::DeregisterDone { success: false }) => {
+            State::Registered { windows: 0 }
+        }
+        (State::Registered { windows }, Event::Bind) => {
+            if windows >= MAX_WINDOWS {
+                return Err(Status::InsufficientResources);
+            }
+            State::Registered {
+                windows: windows.saturating_add(1),
+            }
+        }
+        (State::Registered { windows }, Event::Unbind) if windows != 0 => State::Registered {
+            windows: windows.saturating_sub(1),
+        },
+
+        (State::Created | State::Initialized, Event::Initialize) => State::Initializing,
         (State::Initializing, Event::InitializeDone { success: true }) => State::Initialized,
         (State::Initializing, Event::InitializeDone { success: false }) => State::Created,
-        (State::Initialized, Event::FastRegister) => State::Valid,
-        (State::Valid, Event::FastRegisterFailed) => State::Initialized,
-        (State::Valid, Event::Invalidate | Event::RemoteInvalidated) => State::Initialized,
-        (State::Initialized, Event::InvalidateFailed) => State::Valid,
-        // Late news about a region that has moved on.
-        (
-            state @ (State::Created | State::Initializing | State::Initialized),
-            Event::FastRegisterFailed | Event::RemoteInvalidated,
-        ) if fast => state,
-        (
-            state @ (State::Created | State::Initializing | State::Valid),
-            Event::InvalidateFailed,
-        ) if fast => state,
+        (State::Initialized, Event::Request) => State::Initialized,
 
-        (state @ (State::Registered | State::Initialized | State::Valid), Event::UseToken) => state,
-
-        // Invalidating what is not valid, binding to what is not registered, two calls at once.
+        // Binding to what is not registered, registering what is not initialized, two calls at once.
         _ => return Err(Status::InvalidDeviceRequest),
     };
     Ok(next)
 }
 
-/// The state of one memory region, which posts on several queue pairs may change at once.
+/// Replaces what `word` holds by what `step` makes of it; returns both, or why not.
+fn update(
+    word: &AtomicU32,
+    step: impl Fn(u32) -> Result<u32, Status>,
+) -> Result<(u32, u32), Status> {
+    let mut seen = word.load_relaxed();
+    loop {
+        let next = step(seen)?;
+        match word.compare_exchange(seen, next) {
+            Ok(_) => return Ok((seen, next)),
+            Err(now) => seen = now,
+        }
+    }
+}
+
+/// The state of one memory region, which calls and posts on several queue pairs may change at once.
 pub struct Mr {
     word: AtomicU32,
     fast: bool,
@@ -213,15 +218,148 @@ impl Mr {
 
     /// Applies an event; returns the state before it. On failure nothing has changed.
     pub fn apply(&self, event: Event) -> Result<State, Status> {
-        let mut seen = self.word.load_relaxed();
-        loop {
-            let state = State::from_bits(seen);
-            let next = step(self.fast, state, event)?;
-            match self.word.compare_exchange(seen, next.to_bits()) {
-                Ok(_) => return Ok(state),
-                Err(now) => seen = now,
-            }
+        update(&self.word, |bits| {
+            step(self.fast, State::from_bits(bits), event).map(State::to_bits)
+        })
+        .map(|(before, _)| State::from_bits(before))
+    }
+
+    /// Whether an event is taken at this moment; changes nothing.
+    pub fn check(&self, event: Event) -> Result<(), Status> {
+        step(self.fast, self.state(), event).map(|_| ())
+    }
+}
+
+/// How far a registration is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Phase {
+    /// There is none.
+    Free,
+    /// Its request is posted.
+    Valid,
+    /// The request that ends it is posted.
+    Ending,
+    /// It has ended otherwise, and that request is still to complete.
+    Ended,
+}
+
+impl Phase {
+    /// Every phase; its place is its number in the atomic word.
+    pub const ALL: [Phase; 4] = [Phase::Free, Phase::Valid, Phase::Ending, Phase::Ended];
+
+    const fn to_bits(self) -> u32 {
+        match self {
+            Phase::Free => 0,
+            Phase::Valid => 1,
+            Phase::Ending => 2,
+            Phase::Ended => 3,
         }
+    }
+
+    const fn from_bits(bits: u32) -> Phase {
+        match bits & 3 {
+            1 => Phase::Valid,
+            2 => Phase::Ending,
+            3 => Phase::Ended,
+            _ => Phase::Free,
+        }
+    }
+}
+
+/// What happens to a registration.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Step {
+    /// The request that makes it is about to be posted.
+    Make,
+    /// That request was refused, or has failed.
+    MakeFailed,
+    /// The request that ends it is about to be posted.
+    End,
+    /// That request was refused, or has failed.
+    EndFailed,
+    /// That request succeeded.
+    EndDone,
+    /// A receive says that the peer has invalidated the token.
+    PeerEnded,
+}
+
+/// The next phase of a registration, or why the step is refused.
+pub const fn advance(phase: Phase, step: Step) -> Result<Phase, Status> {
+    let next = match (phase, step) {
+        (Phase::Free, Step::Make) => Phase::Valid,
+        (Phase::Valid, Step::MakeFailed | Step::PeerEnded) => Phase::Free,
+        (Phase::Ending, Step::MakeFailed | Step::PeerEnded) => Phase::Ended,
+        (Phase::Valid, Step::End) => Phase::Ending,
+        (Phase::Ending, Step::EndFailed) => Phase::Valid,
+        (Phase::Ending, Step::EndDone) => Phase::Free,
+        (Phase::Ended, Step::EndFailed | Step::EndDone) => Phase::Free,
+        // Late news of what has moved on.
+        (phase, Step::MakeFailed | Step::EndFailed | Step::EndDone | Step::PeerEnded) => phase,
+        // Registering what is registered, invalidating what is not.
+        (_, Step::Make | Step::End) => return Err(Status::InvalidDeviceRequest),
+    };
+    Ok(next)
+}
+
+/// A registration, as posts and completions on several queue pairs see it.
+pub struct Registration {
+    /// The phase, and above it the requests in flight for which the device reads our memory.
+    word: AtomicU32,
+}
+
+/// One such request in the word.
+const READER: u32 = 1 << 8;
+
+impl Registration {
+    /// One that is not made yet.
+    pub fn new() -> Self {
+        Self {
+            word: AtomicU32::new(Phase::Free.to_bits()),
+        }
+    }
+
+    /// How far it is at this moment.
+    pub fn phase(&self) -> Phase {
+        Phase::from_bits(self.word.load_acquire())
+    }
+
+    /// Whether the device may still read our memory for a request.
+    pub fn is_read(&self) -> bool {
+        self.word.load_acquire() >= READER
+    }
+
+    /// Makes it; `is_read` for a request whose completion [`Self::read`] will tell.
+    pub fn make(&self, is_read: bool) -> Result<(), Status> {
+        let reader = if is_read { READER } else { 0 };
+        update(&self.word, |bits| {
+            let next = advance(Phase::from_bits(bits), Step::Make)?;
+            Ok((bits & !0xff).saturating_add(reader) | next.to_bits())
+        })
+        .map(|_| ())
+    }
+
+    /// The device is done with a request for which it read our memory.
+    pub fn read(&self) {
+        let _ = update(&self.word, |bits| {
+            bits.checked_sub(READER).ok_or(Status::InternalError)
+        });
+    }
+
+    /// Applies a step; returns whether nobody reaches the memory through it any more that did before. On
+    /// failure nothing has changed.
+    pub fn apply(&self, step: Step) -> Result<bool, Status> {
+        let (before, after) = update(&self.word, |bits| {
+            let next = advance(Phase::from_bits(bits), step)?;
+            Ok(bits & !0xff | next.to_bits())
+        })?;
+        let phase = Phase::from_bits(after);
+        Ok(phase == Phase::Free && Phase::from_bits(before) != Phase::Free)
+    }
+}
+
+impl Default for Registration {
+    fn default() -> Self {
+        Self::new()
     }
 }
 
@@ -344,4 +482,27 @@ pub fn check_window(
         (is_range(base, length) && length <= room).then_some(())
     };
     within().ok_or(Status::InvalidParameter)
+}
+
+/// The pages of a region that a window touches.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct WindowPages {
+    /// Their places in the list of the region's pages.
+    pub pages: core::ops::Range<usize>,
+    /// Offset of the window's first byte in the first of them.
+    pub first_byte: u32,
+}
+
+/// The pages of a window of `length` bytes, not 0, that begins `start` bytes after the beginning of the region's first page;
+/// pages have `page_size` bytes, a power of two.
+pub fn window_pages(start: u64, length: u64, page_size: u32) -> WindowPages {
+    let size = u64::from(page_size).max(1);
+    let place = |at: u64| usize::try_from(at).unwrap_or(usize::MAX);
+    let first = start.checked_div(size).unwrap_or(0);
+    let end = start.saturating_add(length).div_ceil(size);
+    WindowPages {
+        pages: place(first)..place(end),
+        // CAST: Less than a page.
+        first_byte: start.checked_rem(size).unwrap_or(0) as u32,
+    }
 }

@@ -281,6 +281,23 @@ static void registrations_of_which_one_fails(struct t *t)
 	t_take_ok(d->a, d->a->icq, 4, NDK_OPERATION_INVALIDATE);
 }
 
+/* An MR whose registration waits is closed: the close waits for nothing that the consumer would have to do. */
+static void the_mr_of_a_waiting_registration_is_closed(struct t *t)
+{
+	struct dt *d = setup(t, NULL);
+	struct ndk_mr *mr;
+
+	if (!d)
+		return;
+	mr = ready_mr(d);
+	if (!mr)
+		return;
+	EXPECT_STATUS(t, defer_register(d, mr, 1), 0);
+	EXPECT_STATUS(t, t_join(t_close_start(t, &mr->header)), 0);
+	t_take_ok(d->a, d->a->icq, 1, NDK_OPERATION_FAST_REGISTER);
+	t_ping(d->a, d->b);
+}
+
 /* Posts from inside of a callback, in softirq. */
 struct burst {
 	struct dt *d;
@@ -313,6 +330,58 @@ static void a_chain_posted_in_softirq(struct t *t)
 	t_join(t_close_then(t, h, post_burst, &burst));
 	EXPECT_STATUS(t, burst.rc, 0);
 	all_sent(d, 4);
+}
+
+/*
+ * A read that invalidates, and the proof that its sink is gone: a registration of the same MR is possible again.
+ * Proves: READ.ok, 6.6-read-invalidate
+ */
+static void reads_that_invalidate(struct t *t)
+{
+	struct dt *d = setup(t, NULL);
+	u32 flags = NDK_OP_FLAG_RDMA_READ_LOCAL_INVALIDATE | (t->arg ? DEFER : 0);
+	struct ndk_result_ex r;
+	struct t_region *from;
+	struct ndk_sge sge;
+	struct ndk_mr *mr;
+	int i;
+
+	if (!d)
+		return;
+	EXPECT(t, t_info(t, d->a->adapter).adapter_flags & NDK_ADAPTER_FLAG_RDMA_READ_LOCAL_INVALIDATE);
+	from = t_region(d->b, PAGE_SIZE, NDK_MR_FLAG_ALLOW_REMOTE_READ);
+	mr = ready_mr(d);
+	if (!from || !mr)
+		return;
+	for (i = 0; i < 5; i++) {
+		t_fill(from->va, PAGE_SIZE, i);
+		EXPECT_STATUS(t, ndk_fast_register(d->a->qp, CTX(1), mr, 1, d->abuf->lam->pages, 0, PAGE_SIZE, 0x10000,
+						   NDK_OP_FLAG_ALLOW_LOCAL_WRITE | NDK_OP_FLAG_RDMA_READ_SINK | DEFER), 0);
+		sge = (struct ndk_sge) {
+			.virtual_address = 0x10000, .length = PAGE_SIZE, .token = ndk_get_local_token_from_mr(mr),
+		};
+		EXPECT_STATUS(t, ndk_read(d->a->qp, CTX(2), &sge, 1, from->base, from->remote, flags), 0);
+		if (t->arg)
+			EXPECT_STATUS(t, t_post_send(d->a, 3, NULL, 0, 0, NDK_OP_FLAG_SILENT_SUCCESS), 0);
+		if (!t_take_ok(d->a, d->a->icq, 1, NDK_OPERATION_FAST_REGISTER) ||
+		    !t_take_ok(d->a, d->a->icq, 2, NDK_OPERATION_READ) ||
+		    !t_check_fill(t, d->abuf->va, PAGE_SIZE, i, "read"))
+			return;
+		if (t->arg && (!EXPECT_STATUS(t, t_post_receive(d->b, 0, NULL, 0, 0), 0) ||
+			       !t_take_ok(d->b, d->b->rcq, 0, NDK_OPERATION_RECEIVE)))
+			return;
+		EXPECT_STATUS(t, ndk_invalidate(d->a->qp, CTX(4), &mr->header, 0), -EBADRQC);
+	}
+	/* Used again, the token is refused; which failure it is depends on who notices. */
+	EXPECT_STATUS(t, t_post_receive(d->b, 0, d->bbuf, 0, LEN), 0);
+	sge.length = LEN;
+	EXPECT_STATUS(t, ndk_send(d->a->qp, CTX(5), &sge, 1, 0), 0);
+	do {
+		if (!t_take(d->a->icq, &r))
+			return;
+	} while (r.request_context != CTX(5));
+	EXPECT(t, r.status);
+	t_wait_gone(d->a);
 }
 
 /* What fails has one completion, that of the read. */
@@ -362,7 +431,10 @@ static const struct t_case cases[] = {
 	{ "close_of_the_qp_pushes", the_end_leaves_none_behind, CLOSE_QP_TOO },
 	{ "close_by_the_peer_pushes", the_end_leaves_none_behind, PEER_CLOSES },
 	{ "registrations_of_which_one_fails", registrations_of_which_one_fails },
+	{ "mr_of_a_waiting_registration_is_closed", the_mr_of_a_waiting_registration_is_closed },
 	{ "chain_posted_in_softirq", a_chain_posted_in_softirq },
+	{ "read_that_invalidates", reads_that_invalidate, 0 },
+	{ "deferred_read_that_invalidates", reads_that_invalidate, 1 },
 	{ "failed_read_that_invalidates", a_failed_read_that_invalidates, 0 },
 	{ "silent_failed_read_that_invalidates", a_failed_read_that_invalidates, 1 },
 };

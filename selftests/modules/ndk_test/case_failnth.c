@@ -641,6 +641,7 @@ static const struct t_case cases[] = {
 	{ "modify_srq", modify_srq },
 	{ "create_mr", create, KIND_MR }, /* Proves: CREATE_MR.no-resources */
 	{ "create_fast_mr", create, KIND_FAST_MR }, /* Proves: CREATE_MR.no-resources */
+	{ "create_mw", create, KIND_MW }, /* Proves: CREATE_MW.no-resources */
 	{ "create_connector", create, KIND_CONNECTOR }, /* Proves: CREATE_CONNECTOR.no-resources */
 	{ "create_listener", create, KIND_LISTENER }, /* Proves: CREATE_LISTENER.no-resources */
 	/* Proves: CREATE_SHARED_ENDPOINT.no-resources, 5.7-create-no-memory */
@@ -650,6 +651,7 @@ static const struct t_case cases[] = {
 	{ "close_qp_cannot_fail", closes, KIND_QP },
 	{ "close_srq_cannot_fail", closes, KIND_SRQ },
 	{ "close_mr_cannot_fail", closes, KIND_MR },
+	{ "close_mw_cannot_fail", closes, KIND_MW },
 	{ "close_connector_cannot_fail", closes, KIND_CONNECTOR },
 	{ "close_listener_cannot_fail", closes, KIND_LISTENER },
 	{ "close_shared_endpoint_cannot_fail", closes, KIND_SHARED_ENDPOINT },

@@ -496,34 +496,6 @@ static void no_extensions(struct t *t)
 	NO_EXTENSION(t, srq->srq);
 }
 
-/* What the adapter's limits say it does not offer, answers so and does nothing. */
-static void not_offered(struct t *t)
-{
-	struct t_pair *p = t_pair(t, NULL);
-	struct ndk_adapter_info info;
-	struct t_region *r;
-	struct t_await *w;
-	struct t_end *a;
-	void *out = t_poison();
-
-	if (!p)
-		return;
-	a = &p->a;
-	info = t_info(t, a->adapter);
-	r = t_region(a, PAGE_SIZE, NDK_MR_FLAG_ALLOW_LOCAL_WRITE);
-	if (!r)
-		return;
-	w = t_await(t, "a call that is not supported");
-	EXPECT_EQ(t, info.max_window_size, 0);
-	EXPECT_STATUS(t, ndk_create_mw(a->pd, t_created, w, (struct ndk_mw **)&out), -EOPNOTSUPP);
-	EXPECT_STATUS(t, ndk_bind(a->qp, w, r->mr, NULL, r->base, PAGE_SIZE, 0), -EOPNOTSUPP);
-	EXPECT(t, !(info.adapter_flags & NDK_ADAPTER_FLAG_CQ_RESIZE));
-	EXPECT_STATUS(t, ndk_resize_cq(a->rcq->cq, 64, t_done, w), -EOPNOTSUPP);
-	EXPECT(t, out == t_poison());
-	/* And the connection has not noticed. */
-	t_ping(&p->a, &p->b);
-}
-
 static const struct t_case cases[] = {
 	/* Proves: CREATE_PD.ok, CREATE_COMPLETION.ok, 2.3-pending, 2.3-out-pointer */
 	{ "pd_is_made_and_closed", is_made_and_closed, KIND_PD },
@@ -537,6 +509,7 @@ static const struct t_case cases[] = {
 	{ "mr_is_made_and_closed", is_made_and_closed, KIND_MR },
 	/* Proves: CREATE_MR.ok, CREATE_COMPLETION.wrong-state, 2.3-inline */
 	{ "fast_mr_is_made_and_closed", is_made_and_closed, KIND_FAST_MR },
+	{ "mw_is_made_and_closed", is_made_and_closed, KIND_MW },
 	/* Proves: CREATE_CONNECTOR.ok, CREATE_COMPLETION.wrong-state, 2.3-inline */
 	{ "connector_is_made_and_closed", is_made_and_closed, KIND_CONNECTOR },
 	/* Proves: CREATE_LISTENER.ok, CREATE_COMPLETION.wrong-state, 2.3-inline */
@@ -549,6 +522,7 @@ static const struct t_case cases[] = {
 	{ "srq_many_at_a_time", many_at_a_time, KIND_SRQ }, /* Proves: CREATE_SRQ.ok */
 	{ "mr_many_at_a_time", many_at_a_time, KIND_MR }, /* Proves: CREATE_MR.ok */
 	{ "fast_mr_many_at_a_time", many_at_a_time, KIND_FAST_MR }, /* Proves: CREATE_MR.ok */
+	{ "mw_many_at_a_time", many_at_a_time, KIND_MW }, /* Proves: CREATE_MW.ok */
 	{ "connector_many_at_a_time", many_at_a_time, KIND_CONNECTOR }, /* Proves: CREATE_CONNECTOR.ok */
 	{ "listener_many_at_a_time", many_at_a_time, KIND_LISTENER }, /* Proves: CREATE_LISTENER.ok */
 	/* Proves: CREATE_SHARED_ENDPOINT.ok */
@@ -559,6 +533,7 @@ static const struct t_case cases[] = {
 	{ "srq_made_and_closed_under_a_spinlock", under_a_spinlock, KIND_SRQ }, /* Proves: CREATE_SRQ.softirq */
 	{ "mr_made_and_closed_under_a_spinlock", under_a_spinlock, KIND_MR }, /* Proves: CREATE_MR.softirq */
 	{ "fast_mr_made_and_closed_under_a_spinlock", under_a_spinlock, KIND_FAST_MR }, /* Proves: CREATE_MR.softirq */
+	{ "mw_made_and_closed_under_a_spinlock", under_a_spinlock, KIND_MW }, /* Proves: CREATE_MW.softirq */
 	{ "connector_made_and_closed_under_a_spinlock", under_a_spinlock, KIND_CONNECTOR }, /* Proves: CREATE_CONNECTOR.softirq */
 	{ "listener_made_and_closed_under_a_spinlock", under_a_spinlock, KIND_LISTENER }, /* Proves: CREATE_LISTENER.softirq */
 	/* Proves: CREATE_SHARED_ENDPOINT.softirq */
@@ -572,6 +547,7 @@ static const struct t_case cases[] = {
 	{ "srq_made_and_closed_in_callbacks", in_a_callback, KIND_SRQ }, /* Proves: CREATE_SRQ.softirq */
 	{ "mr_made_and_closed_in_callbacks", in_a_callback, KIND_MR }, /* Proves: CREATE_MR.softirq */
 	{ "fast_mr_made_and_closed_in_callbacks", in_a_callback, KIND_FAST_MR }, /* Proves: CREATE_MR.softirq */
+	{ "mw_made_and_closed_in_callbacks", in_a_callback, KIND_MW }, /* Proves: CREATE_MW.softirq */
 	{ "connector_made_and_closed_in_callbacks", in_a_callback, KIND_CONNECTOR }, /* Proves: CREATE_CONNECTOR.softirq */
 	{ "listener_made_and_closed_in_callbacks", in_a_callback, KIND_LISTENER }, /* Proves: CREATE_LISTENER.softirq */
 	/* Proves: CREATE_SHARED_ENDPOINT.softirq, CREATE_COMPLETION.softirq, CREATE_COMPLETION.close-pending, 3.1, 3.4 */
@@ -580,6 +556,7 @@ static const struct t_case cases[] = {
 	{ "pd_closed_before_its_srq", pd_before, KIND_SRQ },
 	{ "pd_closed_before_its_mr", pd_before, KIND_MR },
 	{ "pd_closed_before_its_fast_mr", pd_before, KIND_FAST_MR },
+	{ "pd_closed_before_its_mw", pd_before, KIND_MW },
 	{ "receive_cq_closed_before_its_qp", receive_cq_before_qp },
 	{ "initiator_cq_closed_before_its_qp", initiator_cq_before_qp },
 	{ "srq_closed_before_its_qp", srq_before_qp },
@@ -599,7 +576,6 @@ static const struct t_case cases[] = {
 	{ "reserved_block_is_the_consumers", reserved_block_is_the_consumers },
 	{ "dispatch_table_is_the_consumers", table_is_the_consumers },
 	{ "no_object_has_an_extension", no_extensions },
-	{ "what_is_not_offered_is_eopnotsupp", not_offered },
 };
 
 T_GROUP(lifetime, cases);

@@ -17,6 +17,7 @@ static const struct {
 	[KIND_QP] = { "create QP", NDK_OBJECT_QP },
 	[KIND_MR] = { "create MR", NDK_OBJECT_MR },
 	[KIND_FAST_MR] = { "create fast-register MR", NDK_OBJECT_MR },
+	[KIND_MW] = { "create MW", NDK_OBJECT_MW },
 	[KIND_CONNECTOR] = { "create connector", NDK_OBJECT_CONNECTOR },
 	[KIND_LISTENER] = { "create listener", NDK_OBJECT_LISTENER },
 	[KIND_SRQ] = { "create SRQ", NDK_OBJECT_SRQ },
@@ -78,6 +79,8 @@ int t_create_call(struct t_end *e, enum t_kind kind, struct t_await *w, void **o
 	case KIND_MR:
 	case KIND_FAST_MR:
 		return ndk_create_mr(e->pd, kind == KIND_FAST_MR, t_created, w, (struct ndk_mr **)out);
+	case KIND_MW:
+		return ndk_create_mw(e->pd, t_created, w, (struct ndk_mw **)out);
 	case KIND_CONNECTOR:
 		return ndk_create_connector(e->adapter, t_created, w, (struct ndk_connector **)out);
 	case KIND_LISTENER:

@@ -302,6 +302,8 @@ static int close_call(struct ndk_object_header *h, ndk_close_completion_fn done,
 		return ndk_close_qp(container_of(h, struct ndk_qp, header), done, context);
 	case NDK_OBJECT_MR:
 		return ndk_close_mr(container_of(h, struct ndk_mr, header), done, context);
+	case NDK_OBJECT_MW:
+		return ndk_close_mw(container_of(h, struct ndk_mw, header), done, context);
 	case NDK_OBJECT_CONNECTOR:
 		return ndk_close_connector(container_of(h, struct ndk_connector, header), done, context);
 	case NDK_OBJECT_LISTENER:
@@ -322,6 +324,7 @@ static const char *close_name(u32 type)
 	case NDK_OBJECT_CQ: return "close CQ";
 	case NDK_OBJECT_QP: return "close QP";
 	case NDK_OBJECT_MR: return "close MR";
+	case NDK_OBJECT_MW: return "close MW";
 	case NDK_OBJECT_CONNECTOR: return "close connector";
 	case NDK_OBJECT_LISTENER: return "close listener";
 	case NDK_OBJECT_SRQ: return "close SRQ";

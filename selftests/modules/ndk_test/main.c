@@ -44,6 +44,7 @@ static const struct t_group *const groups[] = {
 	&defer_group,
 	&srq_group,
 	&srq_life_group,
+	&window_group,
 	&memory_group,
 	&fastreg_group,
 	&connect_group,

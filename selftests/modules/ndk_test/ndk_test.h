@@ -83,6 +83,7 @@ extern const struct t_group queues_group;
 extern const struct t_group defer_group;
 extern const struct t_group srq_group;
 extern const struct t_group srq_life_group;
+extern const struct t_group window_group;
 extern const struct t_group memory_group;
 extern const struct t_group fastreg_group;
 extern const struct t_group connect_group;
@@ -306,7 +307,8 @@ struct t_pair {
 };
 
 enum t_kind {
-	KIND_PD, KIND_CQ, KIND_SRQ, KIND_QP, KIND_MR, KIND_FAST_MR, KIND_CONNECTOR, KIND_LISTENER, KIND_SHARED_ENDPOINT, KINDS
+	KIND_PD, KIND_CQ, KIND_SRQ, KIND_QP, KIND_MR, KIND_FAST_MR, KIND_MW, KIND_CONNECTOR, KIND_LISTENER,
+	KIND_SHARED_ENDPOINT, KINDS
 };
 
 u32 t_kind_type(enum t_kind kind);

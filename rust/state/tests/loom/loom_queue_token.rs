@@ -7,7 +7,7 @@ use loom::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use loom::sync::Arc;
 use loom::thread;
 use ndk_state::queue::{Request, Retired, Ring};
-use ndk_state::token::{Event, Mr, State};
+use ndk_state::token::{Event, Mr, Phase, Registration};
 
 #[test]
 fn a_slot_is_filled_before_it_is_seen_and_read_before_it_is_filled_again() {
@@ -61,19 +61,32 @@ fn a_slot_is_filled_before_it_is_seen_and_read_before_it_is_filled_again() {
 }
 
 #[test]
-fn a_region_is_registered_by_one_of_two_posts() {
+fn a_registration_is_made_by_one_of_two_posts() {
     model(3, || {
-        let region = Arc::new(Mr::new(true));
-        region.apply(Event::Initialize).unwrap();
-        region
-            .apply(Event::InitializeDone { success: true })
-            .unwrap();
+        let registration = Arc::new(Registration::new());
+        let other = thread::spawn({
+            let registration = registration.clone();
+            move || registration.make(true).is_ok()
+        });
+        let mine = registration.make(true).is_ok();
+        assert!(mine != other.join().unwrap());
+        assert_eq!(registration.phase(), Phase::Valid);
+        registration.read();
+        assert!(!registration.is_read());
+    });
+}
+
+#[test]
+fn a_deregistration_and_a_bind_exclude_each_other() {
+    model(3, || {
+        let region = Arc::new(Mr::new(false));
+        region.apply(Event::Register).unwrap();
+        region.apply(Event::RegisterDone { success: true }).unwrap();
         let other = thread::spawn({
             let region = region.clone();
-            move || region.apply(Event::FastRegister).is_ok()
+            move || region.apply(Event::Bind).is_ok()
         });
-        let mine = region.apply(Event::FastRegister).is_ok();
-        assert!(mine != other.join().unwrap());
-        assert_eq!(region.state(), State::Valid);
+        let deregisters = region.apply(Event::Deregister).is_ok();
+        assert!(deregisters != other.join().unwrap());
     });
 }
