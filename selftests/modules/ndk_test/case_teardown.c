@@ -3,125 +3,7 @@
 
 #include <linux/delay.h>
 
-#include "ndk_test.h"
-
-enum stage {
-	A_IDLE, A_CONNECTING, A_ACCEPTED, A_REJECTED, A_COMPLETING, A_CONNECTED, A_SENDING, A_PEER_GONE,
-	A_DISCONNECTING, A_DISCONNECTED,
-	P_INCOMING, P_REJECTED, P_ACCEPTING, P_CONNECTED, P_SENDING, P_PEER_GONE, P_DISCONNECTING, P_DISCONNECTED,
-	STATES
-};
-
-static const char *const names[STATES] = {
-	[A_IDLE] = "idle", [A_CONNECTING] = "connecting", [A_ACCEPTED] = "accepted", [A_REJECTED] = "rejected",
-	[A_COMPLETING] = "completing", [A_CONNECTED] = "connected (active)", [A_SENDING] = "sending (active)",
-	[A_PEER_GONE] = "peer gone (active)", [A_DISCONNECTING] = "disconnecting (active)",
-	[A_DISCONNECTED] = "disconnected (active)", [P_INCOMING] = "incoming", [P_REJECTED] = "rejected (passive)",
-	[P_ACCEPTING] = "accepting", [P_CONNECTED] = "connected (passive)", [P_SENDING] = "sending (passive)",
-	[P_PEER_GONE] = "peer gone (passive)", [P_DISCONNECTING] = "disconnecting (passive)",
-	[P_DISCONNECTED] = "disconnected (passive)",
-};
-
-/* A connection of which one end, the subject, is in a given state. */
-struct scene {
-	struct t_pair *p;
-	struct t_end *subject, *peer;
-	struct ndk_connector *connector;
-	/* What is pending on it. */
-	struct t_await *pending;
-	struct t_await *closing;
-};
-
-static bool send_some(struct t_end *e)
-{
-	struct t_buf *buf = t_buf(e, SZ_64K);
-	int i;
-
-	/* Nobody receives: they stay outstanding. */
-	for (i = 0; buf && i < 8; i++)
-		if (!EXPECT_STATUS(e->t, t_post_receive(e, i, buf, 0, 64), 0) ||
-		    !EXPECT_STATUS(e->t, t_post_send(e, i, buf, 0, SZ_64K, 0), 0))
-			return false;
-	return buf;
-}
-
-static bool end_it(struct scene *s, enum stage state)
-{
-	struct t_await *w, *other;
-
-	switch (state) {
-	case A_SENDING:
-	case P_SENDING:
-		return send_some(s->subject);
-	case A_PEER_GONE:
-	case P_PEER_GONE:
-		t_close_start(s->subject->t, &s->peer->connector->header);
-		return t_wait_gone(s->subject);
-	case A_DISCONNECTING:
-	case P_DISCONNECTING:
-		s->pending = t_disconnect_start(s->subject);
-		return s->pending && t_wait_gone(s->peer);
-	case A_DISCONNECTED:
-	case P_DISCONNECTED:
-		w = t_disconnect_start(s->subject);
-		if (!w || !t_wait_gone(s->peer))
-			return false;
-		other = t_disconnect_start(s->peer);
-		return other && !t_join(w) && !t_join(other);
-	default:
-		return true;
-	}
-}
-
-static bool reach(struct t *t, struct scene *s, enum stage state)
-{
-	struct t_await *connect, *accept, *complete;
-	struct ndk_connector *incoming;
-	struct ndk_object_header *h;
-
-	s->p = t_pair_unconnected(t, NULL);
-	if (!s->p)
-		return false;
-	s->subject = state < P_INCOMING ? &s->p->a : &s->p->b;
-	s->peer = state < P_INCOMING ? &s->p->b : &s->p->a;
-	h = t_create(&s->p->a, KIND_CONNECTOR);
-	if (!h)
-		return false;
-	s->p->a.connector = container_of(h, struct ndk_connector, header);
-	s->connector = s->p->a.connector;
-	if (state == A_IDLE)
-		return true;
-	connect = t_connect_start(&s->p->a, &s->p->listener->address);
-	incoming = connect ? t_incoming(s->p->listener) : NULL;
-	if (!incoming)
-		return false;
-	if (state == A_CONNECTING) {
-		s->pending = connect;
-		return true;
-	}
-	if (state >= P_INCOMING)
-		s->connector = incoming;
-	if (state == P_INCOMING)
-		return true;
-	if (state == P_REJECTED)
-		return EXPECT_STATUS(t, ndk_reject(incoming, NULL, 0), 0) &&
-		       EXPECT_STATUS(t, t_join(connect), -ECONNREFUSED);
-	accept = t_accept_start(&s->p->b, incoming);
-	if (!accept || !EXPECT_STATUS(t, t_join(connect), 0))
-		return false;
-	if (state == P_ACCEPTING)
-		s->pending = accept;
-	if (state == A_ACCEPTED || state == P_ACCEPTING)
-		return true;
-	if (state == A_REJECTED)
-		return EXPECT_STATUS(t, ndk_reject(s->connector, NULL, 0), 0);
-	complete = t_complete_start(&s->p->a);
-	if (state == A_COMPLETING) {
-		s->pending = complete;
-		return complete;
-	}
-	return complete && !t_join(complete) && !t_join(accept) && end_it(s, state);
-}
+#include "scene.h"
 
 static void pending_has_ended(struct t_await *w)
 {
@@ -134,7 +16,7 @@ static void pending_has_ended(struct t_await *w)
 static void close_subject(struct t *t, struct scene *s, enum stage state)
 {
 	s->closing = t_close_then(t, &s->connector->header, pending_has_ended, s);
-	s->closing->what = names[state];
+	s->closing->what = t_stage_names[state];
 }
 
 static void subject_is_closed(struct t *t, struct scene *s, enum stage state, bool dead)
@@ -152,7 +34,7 @@ static void subject_is_closed(struct t *t, struct scene *s, enum stage state, bo
 	/* What may have ended by itself at the last moment. */
 	if (!status && state != A_CONNECTING && state != P_ACCEPTING)
 		return;
-	t_fail(t, "%s: what was pending ended with %s", names[state], t_errname(status));
+	t_fail(t, "%s: what was pending ended with %s", t_stage_names[state], t_errname(status));
 }
 
 /* Proves: CLOSE_OBJECT.wrong-state, 3.1-CONNECTOR, 3.8, 3.9 */
@@ -161,7 +43,7 @@ static void peer_alive(struct t *t)
 	struct scene *s = t_alloc(t, sizeof(*s));
 	enum stage state = t->arg;
 
-	if (!reach(t, s, state))
+	if (!t_reach(t, s, state))
 		return;
 	close_subject(t, s, state);
 	subject_is_closed(t, s, state, false);
@@ -184,8 +66,8 @@ static bool reach_all(struct t *t, struct scene *s, enum stage from, enum stage 
 	enum stage i;
 
 	for (i = from; i < to; i++) {
-		if (!reach(t, &s[i], i)) {
-			t_fail(t, "%s: not reached", names[i]);
+		if (!t_reach(t, &s[i], i)) {
+			t_fail(t, "%s: not reached", t_stage_names[i]);
 			return false;
 		}
 	}

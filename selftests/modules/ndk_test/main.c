@@ -63,6 +63,7 @@ static const struct t_group *const groups[] = {
 	&shared_endpoint_group,
 	&exhaustion_group,
 	&timeouts_group,
+	&rows_group,
 };
 
 /* One case at a time; the results are those of the last. */

@@ -102,6 +102,7 @@ extern const struct t_group versions_group;
 extern const struct t_group shared_endpoint_group;
 extern const struct t_group exhaustion_group;
 extern const struct t_group timeouts_group;
+extern const struct t_group rows_group;
 
 /*
  * One call that may be answered by a callback, and that callback: exactly once
