@@ -19,13 +19,13 @@ their_client() {
 	ask b stop && ask b clear
 }
 
-# their_server OUR-ADDRESS ADDRESS COUNT
+# their_server OUR-ADDRESS ADDRESS COUNT [OPTION]
 their_server() {
 	local server rc=0
 	timeout $((20 * TIME_SCALE)) ip netns exec b rping -s -a "$2" -C "$3" &
 	server=$!
 	sleep 1
-	ask a "client addr=$1 dst=$2 count=$3" && ask a "wait ms=$((20000 * TIME_SCALE))" &&
+	ask a "client addr=$1 dst=$2 count=$3 ${4:-}" && ask a "wait ms=$((20000 * TIME_SCALE))" &&
 		says "role=client .*state=ended rounds=$3 verified=$3 error=0" || rc=1
 	kill "$server" 2>/dev/null
 	wait "$server" 2>/dev/null
@@ -78,7 +78,7 @@ contexts() {
 	ask a stop && ask a clear
 }
 
-ktap_plan 14
+ktap_plan 16
 world_up rxe
 load_ndk && modprobe ndk_rping
 dmesg_mark rping
@@ -87,6 +87,8 @@ check "rping -c against the listener, IPv6" their_client fd09::2 100 64
 check "rping -c with large buffers" their_client 10.9.0.2 20 60000
 check "the connector against rping -s, IPv4" their_server 10.9.0.1 10.9.0.2 100
 check "the connector against rping -s, IPv6" their_server fd09::1 fd09::2 100
+check "from a shared endpoint against rping -s, IPv4" their_server 10.9.0.1 10.9.0.2 20 shared=true
+check "from a shared endpoint against rping -s, IPv6" their_server fd09::1 fd09::2 20 shared=true
 check "four rping -c at once" several
 check "private data arrives, and callbacks run in softirq context" contexts
 check "nobody listens" refused error=ECONNREFUSED "client addr=10.9.0.1 dst=10.9.0.2 port=7999"

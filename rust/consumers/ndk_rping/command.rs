@@ -31,6 +31,8 @@ pub(crate) struct Options {
     pub(crate) port: u16,
     /// The client's own port, 0 for any.
     pub(crate) source: u16,
+    /// Whether the client connects from a shared endpoint.
+    pub(crate) shared: bool,
     /// Rounds; 0 for no end.
     pub(crate) count: u32,
     /// Bytes of a buffer.
@@ -61,7 +63,7 @@ fn pair(word: &str) -> Result<(&str, &str)> {
 impl Options {
     fn parse<'a>(role: Role, words: impl Iterator<Item = &'a str>) -> Result<Self> {
         let (mut addr, mut dst) = (None, None);
-        let (mut port, mut source) = (7174, 0);
+        let (mut port, mut source, mut shared) = (7174, 0, false);
         let (mut count, mut size) = match role {
             Role::Server => (0, ping::MAX_SIZE),
             Role::Client => (1, 64),
@@ -75,6 +77,7 @@ impl Options {
                 ("dst", value) if role == Role::Client => dst = Some(number(value)?),
                 ("port", value) => port = number(value)?,
                 ("source", value) if role == Role::Client => source = number(value)?,
+                ("shared", value) if role == Role::Client => shared = number(value)?,
                 ("count", value) => count = number(value)?,
                 ("size", value) => size = number(value)?,
                 ("hold", value) => hold = number(value)?,
@@ -93,6 +96,7 @@ impl Options {
             dst,
             port,
             source,
+            shared,
             count,
             size,
             hold,

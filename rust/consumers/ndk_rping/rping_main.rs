@@ -6,7 +6,7 @@
 //!
 //! ```text
 //! server addr=IP [port=7174] [count=N] [size=65535] [hold=MS] [data=TEXT] [reject=TEXT]
-//! client addr=IP dst=IP [port=7174] [source=PORT] [count=1] [size=64] [hold=MS] [data=TEXT] [reject=TEXT]
+//! client addr=IP dst=IP [port=7174] [source=PORT] [shared=true] [count=1] [size=64] [hold=MS] [data=TEXT] [reject=TEXT]
 //! wait [ms=MS]        until no client runs
 //! pause id=N          the server refuses connections
 //! resume id=N         and takes them again

@@ -12,7 +12,9 @@ use crate::{
         Event,
         Notice,
         Pd,
+        Qp,
         QpParams,
+        SharedConnectParams,
         Wait, //
     },
     command::Options,
@@ -344,6 +346,48 @@ fn on_disconnect(session: &Arc<Session>, status: Result) -> impl FnOnce() + Send
     }
 }
 
+/// Asks the server for a connection, from an address of the connector's own or from a shared endpoint, whose close waits for the
+/// connector's.
+fn connect(
+    session: &Arc<Session>,
+    adapter: &Adapter,
+    connector: &Connector,
+    qp: &Qp,
+    options: &Options,
+) -> Result {
+    let source = SocketAddr::new(options.addr, options.source);
+    let destination = SocketAddr::new(options.dst.ok_or(EINVAL)?, options.port);
+    if !options.shared {
+        let params = ConnectParams {
+            source,
+            destination,
+            inbound_reads: 1,
+            outbound_reads: 1,
+            private_data: &options.data,
+        };
+        return step(session, "connect", |then| {
+            connector.connect(qp, &params, then)
+        });
+    }
+    let endpoint = step(session, "create_shared_endpoint", |then| {
+        adapter.create_shared_endpoint(&source, then)
+    })?;
+    let params = SharedConnectParams {
+        endpoint: &endpoint,
+        destination,
+        inbound_reads: 1,
+        outbound_reads: 1,
+        private_data: &options.data,
+    };
+    step(session, "connect_with_shared_endpoint", |then| {
+        connector.connect_with_shared_endpoint(qp, &params, then)
+    })?;
+    if endpoint.local_address()? != connector.local_address()? {
+        return Err(EADDRNOTAVAIL);
+    }
+    Ok(())
+}
+
 /// Runs a client from its connect to its end.
 pub(crate) fn run_client(session: &Arc<Session>, adapter: &Adapter, options: &Options) -> Result {
     let (pd, cq, qp) = prepare(session, adapter, options)?;
@@ -351,16 +395,7 @@ pub(crate) fn run_client(session: &Arc<Session>, adapter: &Adapter, options: &Op
         adapter.create_connector(then)
     })?;
     session.enter(State::Connecting);
-    let params = ConnectParams {
-        source: SocketAddr::new(options.addr, options.source),
-        destination: SocketAddr::new(options.dst.ok_or(EINVAL)?, options.port),
-        inbound_reads: 1,
-        outbound_reads: 1,
-        private_data: &options.data,
-    };
-    let answer = step(session, "connect", |then| {
-        connector.connect(&qp, &params, then)
-    });
+    let answer = connect(session, adapter, &connector, &qp, options);
     session.meet(&connector);
     answer?;
     hold(session, options)?;
