@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 # The parameters of the module: what they can be, and who does not answer in the time that they give.
-# kernels: uml-debug debug
+# kernels: uml-debug
 # timeout: 60
 . "$(dirname "$0")/ndk-test-lib.sh"
 
