@@ -225,8 +225,8 @@ static void try_enodev(struct t_end *e, enum t_kind kind)
 
 /*
  * Proves: QUERY_ADAPTER_INFO.wrong-state, CREATE_PD.wrong-state, CREATE_CQ.wrong-state, CREATE_QP.wrong-state,
- * CREATE_MR.wrong-state, CREATE_CONNECTOR.wrong-state, CREATE_LISTENER.wrong-state, BUILD_LAM.wrong-state,
- * RELEASE_LAM.wrong-state, REGISTER_MR.wrong-state, DEREGISTER_MR.wrong-state, SEND.wrong-state, RECEIVE.wrong-state,
+ * CREATE_MR.wrong-state, CREATE_MW.wrong-state, CREATE_CONNECTOR.wrong-state, CREATE_LISTENER.wrong-state,
+ * BUILD_LAM.wrong-state, RELEASE_LAM.wrong-state, REGISTER_MR.wrong-state, DEREGISTER_MR.wrong-state, SEND.wrong-state, RECEIVE.wrong-state,
  * WRITE.wrong-state, READ.wrong-state, FLUSH.wrong-state, ARM_CQ.wrong-state, GET_CQ_RESULTS_EX.wrong-state,
  * DISCONNECT.wrong-state, LISTEN.wrong-state, CONNECT.wrong-state, CONTROL_CONNECT_EVENTS.wrong-state,
  * SEND_AND_INVALIDATE.wrong-state, FAST_REGISTER.wrong-state, INVALIDATE.wrong-state,

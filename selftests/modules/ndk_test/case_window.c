@@ -243,7 +243,7 @@ static void bound_again(struct t *t)
 		EXPECT_STATUS(t, deregister(w), 0);
 }
 
-/* It moves to another MR: the first one is free again. */
+/* It moves to another MR: the first one is free again. Proves: 12-mr-mw-end */
 static void bound_to_another_mr(struct t *t)
 {
 	struct wt *w = setup(t, NDK_MR_FLAG_ALLOW_LOCAL_WRITE);
@@ -441,6 +441,104 @@ static void bad_arguments(struct t *t)
 	EXPECT_STATUS(t, t_join(await), 0);
 }
 
+/* Proves: CREATE_MW.bad-argument */
+static void create_without_a_completion(struct t *t)
+{
+	struct wt *w = setup(t, NDK_MR_FLAG_ALLOW_LOCAL_WRITE);
+	struct t_await *await;
+	void *out = t_poison();
+
+	if (!w)
+		return;
+	await = t_await(t, "create MW without a completion");
+	EXPECT_STATUS(t, ndk_create_mw(w->b->pd, NULL, await, (struct ndk_mw **)&out), -EINVAL);
+	EXPECT(t, out == t_poison());
+}
+
+/* Proves: BIND.no-resources, 7.1-full */
+static void bind_on_a_full_queue(struct t *t)
+{
+	struct wt *w = setup(t, NDK_MR_FLAG_ALLOW_LOCAL_WRITE);
+	int i, n = 0;
+
+	if (!w)
+		return;
+	/* The peer has no receive: nothing completes. */
+	while (n < 1000 && !ndk_send(w->b->qp, CTX(n), NULL, 0, 0))
+		n++;
+	EXPECT_STATUS(t, bind(w, 1, 0, 100, RW), -ENOBUFS);
+	/* Nothing is bound. */
+	EXPECT_STATUS(t, ndk_invalidate(w->b->qp, CTX(1), &w->mw->header, 0), -EBADRQC);
+	for (i = 0; i < n; i++) {
+		EXPECT_STATUS(t, ndk_receive(w->a->qp, CTX(i), NULL, 0), 0);
+		if (!t_take_ok(w->a, w->a->rcq, i, NDK_OPERATION_RECEIVE) ||
+		    !t_take_ok(w->b, w->b->icq, i, NDK_OPERATION_SEND))
+			return;
+	}
+	if (bound(w, 0, 100, RW) && unbound(w))
+		EXPECT_STATUS(t, deregister(w), 0);
+}
+
+/* Proves: GET_REMOTE_TOKEN_FROM_MW.wrong-state, 8.8-mw-starts-invalid */
+static void new_window_shows_nothing(struct t *t)
+{
+	struct wt *w = setup(t, NDK_MR_FLAG_ALLOW_LOCAL_WRITE);
+
+	if (w)
+		peer_is_refused(w, ndk_get_remote_token_from_mw(w->mw), 0, 64);
+}
+
+/* Proves: CREATE_MW.close-pending, 3.1-PD, 3.8 */
+static void pd_closed_while_a_window_is_made(struct t *t)
+{
+	struct wt *w = setup(t, NDK_MR_FLAG_ALLOW_LOCAL_WRITE);
+	struct ndk_object_header *pd, *mw;
+	struct t_await *create, *close;
+	void *out = t_poison();
+	int i, rc, status;
+
+	if (!w)
+		return;
+	for (i = 0; i < 10; i++) {
+		pd = t_create(w->b, KIND_PD);
+		if (!pd)
+			return;
+		create = t_await(t, "create MW");
+		rc = ndk_create_mw(container_of(pd, struct ndk_pd, header), t_created, create, (struct ndk_mw **)&out);
+		close = t_close_start(t, pd);
+		mw = t_create_end(w->b, KIND_MW, create, rc, &out, &status);
+		if (mw) {
+			EXPECT(t, !t_is_done(close));
+			t_close(t, mw);
+		} else {
+			EXPECT(t, status == -ECANCELED || status == -ENODEV);
+		}
+		EXPECT_STATUS(t, t_join(close), 0);
+	}
+}
+
+/* A window is good on every QP of its PD. Proves: 8.6-bind-one-qp */
+static void bound_by_two_qps(struct t *t)
+{
+	struct wt *w = setup(t, NDK_MR_FLAG_ALLOW_LOCAL_WRITE);
+	struct ndk_qp *first;
+	struct ndk_object_header *h;
+
+	if (!w || !bound(w, 0, 100, RW))
+		return;
+	/* One that is not connected takes no request at all. */
+	first = w->b->qp;
+	h = t_create(w->b, KIND_QP);
+	if (!h)
+		return;
+	w->b->qp = container_of(h, struct ndk_qp, header);
+	EXPECT_STATUS(t, bind(w, 1, 0, 100, RW), -ENOTCONN);
+	EXPECT_STATUS(t, ndk_invalidate(w->b->qp, CTX(1), &w->mw->header, 0), -ENOTCONN);
+	w->b->qp = first;
+	if (unbound(w))
+		EXPECT_STATUS(t, deregister(w), 0);
+}
+
 /* A window without rights is a window that the peer cannot use. */
 static void no_rights(struct t *t)
 {
@@ -478,7 +576,7 @@ static void busy_until_the_invalidation_is_done(struct t *t)
 	EXPECT_STATUS(t, deregister(w), 0);
 }
 
-/* Proves: 3.1-MR, 3.5 */
+/* Proves: 3.1-MR, 3.5, 12-mr-mw-end, GET_REMOTE_TOKEN_FROM_MW.ok */
 static void mr_closed_while_bound(struct t *t)
 {
 	struct wt *w = setup(t, NDK_MR_FLAG_ALLOW_LOCAL_WRITE);
@@ -515,7 +613,7 @@ static void flushed_bind(struct t *t)
 	EXPECT_STATUS(t, deregister(w), 0);
 }
 
-/* Proves: CREATE_MW.softirq */
+/* Proves: BIND.close-pending, 3.1-MW, 12-mr-implicit */
 static void closed_in_mid_use(struct t *t)
 {
 	struct wt *w = setup(t, NDK_MR_FLAG_ALLOW_LOCAL_WRITE);
@@ -559,6 +657,11 @@ static const struct t_case cases[] = {
 	{ "invalidated_by_the_peer", invalidated_by_the_peer },
 	{ "invalidated_twice_by_the_peer", invalidated_twice_by_the_peer },
 	{ "bad_arguments_of_bind", bad_arguments },
+	{ "create_without_a_completion", create_without_a_completion },
+	{ "bind_on_a_full_queue", bind_on_a_full_queue },
+	{ "new_window_shows_nothing", new_window_shows_nothing },
+	{ "pd_closed_while_a_window_is_made", pd_closed_while_a_window_is_made },
+	{ "window_is_of_its_pd_not_of_a_qp", bound_by_two_qps },
 	{ "window_without_rights", no_rights },
 	{ "size_of_a_window", too_large },
 	{ "mr_is_busy_while_bound", busy_until_the_invalidation_is_done },
