@@ -308,7 +308,8 @@ static void failures_are_counted(struct t *t)
 /* Proves: 9.6-counters */
 static void errors_are_counted(struct t *t)
 {
-	struct ndk_counters *before;
+	struct ndk_counters *before, *after;
+	u64 errors[2];
 	struct t_pair *p;
 	struct t_buf *out;
 
@@ -320,7 +321,15 @@ static void errors_are_counted(struct t *t)
 	EXPECT_STATUS(t, t_post_write(&p->a, 1, out, 0, 64, 0x1000, 0x12345678, 0), 0);
 	t_take_status(&p->a, p->a.icq, 1, NDK_OPERATION_WRITE, -EREMOTEIO);
 	t_wait_gone(&p->a);
-	CHANGED(t, SIDE_A, before, .connect = 1, .connection_error = 1);
+	t_wait_gone(&p->b);
+	/* Which end finds out and which is told by the other is up to them. */
+	after = read_both(t);
+	errors[SIDE_A] = after[SIDE_A].connection_error - before[SIDE_A].connection_error;
+	errors[SIDE_B] = after[SIDE_B].connection_error - before[SIDE_B].connection_error;
+	EXPECT(t, errors[SIDE_A] + errors[SIDE_B] > 0);
+	EXPECT(t, errors[SIDE_A] <= 1 && errors[SIDE_B] <= 1);
+	EXPECT_EQ(t, after[SIDE_A].active_connection, before[SIDE_A].active_connection);
+	EXPECT_EQ(t, after[SIDE_B].active_connection, before[SIDE_B].active_connection);
 }
 
 #define FLOOD 1200
