@@ -195,10 +195,9 @@ fn show_endpoints(port: &Arc<Port>, f: &mut fmt::Formatter<'_>, _ctx: &MaySleep)
 }
 
 fn show_connections(port: &Arc<Port>, f: &mut fmt::Formatter<'_>, _ctx: &MaySleep) -> fmt::Result {
-    for ends in port.inventory().each(|object| object.connection()) {
-        if let Some((local, peer)) = ends {
-            f.write_fmt(fmt!("local={local} peer={peer}\n"))?;
-        }
+    let connections = port.inventory().each(|object| object.connection());
+    for (local, peer) in connections.flatten() {
+        f.write_fmt(fmt!("local={local} peer={peer}\n"))?;
     }
     Ok(())
 }

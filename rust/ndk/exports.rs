@@ -65,9 +65,12 @@ pub(crate) unsafe extern "C" fn ndk_open_adapter(
         let net = net.ok_or(Status::InvalidParameter)?;
         // SAFETY: By the requirements of this function.
         let selector = unsafe { selector(params) }?;
-        // SAFETY: Null or a terminated string, by the requirements of this function.
-        let name =
-            (!params.client.is_null()).then(|| unsafe { CStr::from_char_ptr(params.client) });
+        let name = if params.client.is_null() {
+            None
+        } else {
+            // SAFETY: A terminated string, by the requirements of this function.
+            Some(unsafe { CStr::from_char_ptr(params.client) })
+        };
         adapter::open(&net, params.version, &selector, Consumer::new(name), &ctx)
     })();
     match opened {

@@ -147,7 +147,6 @@ pub(crate) fn capabilities(port: &Port, ctx: &MaySleep) -> Result<ffi::ndk_capab
         },
         missing_counter_mask,
         info,
-        ..ffi::ndk_capabilities::default()
     })
 }
 
@@ -158,10 +157,9 @@ pub(crate) fn capabilities(port: &Port, ctx: &MaySleep) -> Result<ffi::ndk_capab
 /// `InsufficientResources`.
 pub(crate) fn connections(port: &Port) -> Result<KVVec<(SocketAddr, SocketAddr)>> {
     let mut found = KVVec::new();
-    for ends in port.inventory().each(|object| object.connection()) {
-        if let Some(ends) = ends {
-            found.push(ends, GFP_KERNEL)?;
-        }
+    let connections = port.inventory().each(|object| object.connection());
+    for ends in connections.flatten() {
+        found.push(ends, GFP_KERNEL)?;
     }
     Ok(found)
 }

@@ -63,9 +63,12 @@ impl PortCounters {
             )
         };
         let found = names.iter().zip(values).find(|(desc, _)| {
+            if desc.name.is_null() {
+                return false;
+            }
             // SAFETY: Names are strings of the driver, which stays while its device does.
-            !desc.name.is_null()
-                && unsafe { CStr::from_char_ptr(desc.name) }.to_bytes() == name.as_bytes()
+            let own = unsafe { CStr::from_char_ptr(desc.name) };
+            own.to_bytes() == name.as_bytes()
         });
         found.map(|(_, value)| *value)
     }
