@@ -8,7 +8,7 @@
 CASES=(layout adapter objects mdl register lam connect refuse extended shared_endpoint transfer invalidate window srq cq flush
 	callbacks pending atomic)
 # Where allocations can be failed.
-! have_fail_nth || CASES+=(failing)
+! have_fail_nth || CASES+=(failing path)
 [[ -z ${CASE:-} ]] || mapfile -t CASES < <(printf '%s\n' "${CASES[@]}" | grep -E "$CASE")
 
 consume() {

@@ -176,6 +176,7 @@ void case_callbacks(void);
 void case_pending(void);
 void case_atomic(void);
 void case_failing(void);
+void case_path(void);
 void case_removal(void);
 void case_removal_end(void);
 

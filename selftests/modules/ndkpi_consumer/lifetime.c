@@ -232,6 +232,22 @@ static NTSTATUS call_listener(struct end *end, struct answer *a, PVOID *object)
 							 (NDK_LISTENER **)object);
 }
 
+static NTSTATUS call_srq(struct end *end, struct answer *a, PVOID *object)
+{
+	return end->pd->Dispatch->NdkCreateSrq(end->pd, 8, 1, 0, NULL, NULL, NULL, on_create, a, (NDK_SRQ **)object);
+}
+
+static NTSTATUS call_shared(struct end *end, struct answer *a, PVOID *object)
+{
+	return end->adapter->Dispatch->NdkCreateSharedEndpoint(end->adapter, (PSOCKADDR)&local, local_length(), on_create,
+							       a, (NDK_SHARED_ENDPOINT **)object);
+}
+
+static NTSTATUS call_mw(struct end *end, struct answer *a, PVOID *object)
+{
+	return end->pd->Dispatch->NdkCreateMw(end->pd, on_create, a, (NDK_MW **)object);
+}
+
 static NTSTATUS call_register(struct end *end, struct answer *a, PVOID *mr)
 {
 	return ((NDK_MR *)*mr)->Dispatch->NdkRegisterMr(*mr, end->mdl, MEMORY, NDK_MR_FLAG_ALLOW_LOCAL_WRITE, on_request,
@@ -250,13 +266,8 @@ static NTSTATUS call_lam(struct end *end, struct answer *a, PVOID *lam)
 	return end->adapter->Dispatch->NdkBuildLAM(end->adapter, end->mdl, MEMORY, on_request, a, *lam, &size, &fbo);
 }
 
-static const struct {
-	NTSTATUS (*call)(struct end *end, struct answer *a, PVOID *object);
-	/* Closes whatever it is: every table begins with it. */
-	bool closes;
-} creates[] = {
-	{ call_cq, true }, { call_pd, true }, { call_mr, true }, { call_qp, true }, { call_connector, true },
-	{ call_listener, true },
+static NTSTATUS (*const creates[])(struct end *end, struct answer *a, PVOID *object) = {
+	call_cq, call_pd, call_mr, call_qp, call_connector, call_listener, call_srq, call_shared, call_mw,
 };
 
 static NTSTATUS once(NTSTATUS (*call)(struct end *end, struct answer *a, PVOID *object), unsigned int n,
@@ -274,8 +285,9 @@ static NTSTATUS once(NTSTATUS (*call)(struct end *end, struct answer *a, PVOID *
 
 /*
  * Proves: CREATE_CQ.no-resources, CREATE_PD.no-resources, CREATE_MR.no-resources, CREATE_QP.no-resources,
- * CREATE_CONNECTOR.no-resources, CREATE_LISTENER.no-resources, REGISTER_MR.no-resources, DEREGISTER_MR.no-resources,
- * BUILD_LAM.no-resources, 2.3-memory
+ * CREATE_CONNECTOR.no-resources, CREATE_LISTENER.no-resources, CREATE_SRQ.no-resources, CREATE_SHARED_ENDPOINT.no-resources,
+ * CREATE_MW.no-resources,
+ * REGISTER_MR.no-resources, DEREGISTER_MR.no-resources, BUILD_LAM.no-resources, 2.3-memory
  */
 void case_failing(void)
 {
@@ -291,7 +303,8 @@ void case_failing(void)
 	for (i = 0; i < ARRAY_SIZE(creates); i++) {
 		for (n = 1, hit = true; hit && n < 100; n++) {
 			object = POISON;
-			if (NT_SUCCESS(once(creates[i].call, n, &end, &object, true, &hit))) {
+			if (NT_SUCCESS(once(creates[i], n, &end, &object, true, &hit))) {
+				/* Every table begins with the close. */
 				any = object;
 				CLOSE(any, NdkClosePd);
 			}
@@ -331,8 +344,52 @@ out:
 	end_close(&end);
 	kfree(lam);
 }
+/* Whether the call did without memory: the first allocation would have failed. */
+#define WITHOUT_MEMORY(call) ({				\
+	WRITE_ONCE(current->fail_nth, 1);		\
+	(call);						\
+	EXPECT_EQ(READ_ONCE(current->fail_nth), 1);	\
+	WRITE_ONCE(current->fail_nth, 0);		\
+})
+
+/* What moves data allocates nothing here, and neither does a close. */
+void case_path(void)
+{
+	struct pair *p = kzalloc_obj(*p);
+	struct end *a = &p->active, *b = &p->passive;
+	NDK_RESULT_EX result;
+	DECLARE_ANSWER(closed);
+	NDK_SGE from, to;
+	NTSTATUS rc;
+	NDK_MR *mr;
+
+	if (!pair_open(p) || !pair_connect(p))
+		goto out;
+	from = piece(a, 0, 8);
+	to = piece(b, 0, 8);
+	WITHOUT_MEMORY(rc = b->qp->Dispatch->NdkReceive(b->qp, NULL, &to, 1));
+	EXPECT_STATUS(rc, STATUS_SUCCESS);
+	WITHOUT_MEMORY(rc = a->qp->Dispatch->NdkSend(a->qp, NULL, &from, 1, 0));
+	EXPECT_STATUS(rc, STATUS_SUCCESS);
+	take_status(b, NULL, NdkOperationTypeReceive, STATUS_SUCCESS);
+	take_status(a, NULL, NdkOperationTypeSend, STATUS_SUCCESS);
+	WITHOUT_MEMORY(a->cq->Dispatch->NdkGetCqResultsEx(a->cq, &result, 1));
+	WITHOUT_MEMORY(a->cq->Dispatch->NdkArmCq(a->cq, NDK_CQ_NOTIFY_ERRORS));
+	mr = a->mr;
+	a->mr = NULL;
+	WITHOUT_MEMORY(rc = mr->Dispatch->NdkCloseMr(&mr->Header, on_close, &closed));
+	settle(&closed, rc);
+out:
+	pair_close(p);
+	kfree(p);
+}
 #else
 void case_failing(void)
+{
+	FAIL("a kernel without CONFIG_FAULT_INJECTION");
+}
+
+void case_path(void)
 {
 	FAIL("a kernel without CONFIG_FAULT_INJECTION");
 }

@@ -59,6 +59,7 @@ static const struct {
 	{ "pending", case_pending },
 	{ "atomic", case_atomic },
 	{ "failing", case_failing },
+	{ "path", case_path },
 	{ "removal", case_removal, case_removal_end },
 };
 

@@ -193,16 +193,19 @@ static bool is_object(NDK_OBJECT_HEADER *h, NDK_OBJECT_TYPE type, size_t slots)
 
 /*
  * Proves: CREATE_CQ.ok, CREATE_PD.ok, CREATE_QP.ok, CREATE_MR.ok, CREATE_CONNECTOR.ok, CREATE_LISTENER.ok, CLOSE_OBJECT.ok,
- * CREATE_CQ.bad-argument, CREATE_QP.bad-argument, CREATE_LISTENER.bad-argument, 2.1-dispatch, 2.1-type, 2.1-version,
+ * CREATE_CQ.bad-argument, CREATE_QP.bad-argument, CREATE_LISTENER.bad-argument, CREATE_SHARED_ENDPOINT.ok,
+ * CREATE_SRQ.ok, CREATE_SRQ.bad-argument, 2.1-dispatch, 2.1-type, 2.1-version,
  * 2.3-pending, 2.3-out-pointer, 2.3-inline, 2.3-failed, 6.9-slots, 8.2-affinity
  */
 void case_objects(void)
 {
 	GROUP_AFFINITY affinity = { .Mask = 1, .Group = 0 };
 	NDK_ADAPTER *adapter;
+	NDK_SHARED_ENDPOINT *endpoint;
 	NDK_CONNECTOR *connector;
 	NDK_LISTENER *listener;
 	struct end end;
+	NDK_SRQ *srq;
 	NTSTATUS rc;
 	NDK_CQ *cq;
 	NDK_QP *qp;
@@ -247,7 +250,18 @@ void case_objects(void)
 	if (EXPECT_STATUS(rc, STATUS_SUCCESS))
 		is_object(&listener->Header, NdkObjectTypeListener, SLOTS(LISTENER));
 	CLOSE(listener, NdkCloseListener);
-	EXPECT(!qp && !cq);
+	endpoint = CREATE(NDK_SHARED_ENDPOINT, rc, adapter->Dispatch->NdkCreateSharedEndpoint, adapter, (PSOCKADDR)&local,
+			  local_length());
+	if (EXPECT_STATUS(rc, STATUS_SUCCESS))
+		is_object(&endpoint->Header, NdkObjectTypeSharedEndpoint, SLOTS(SHARED_ENDPOINT));
+	CLOSE(endpoint, NdkCloseSharedEndpoint);
+	srq = CREATE(NDK_SRQ, rc, end.pd->Dispatch->NdkCreateSrq, end.pd, 8, 1, 0, NULL, NULL, NULL);
+	if (EXPECT_STATUS(rc, STATUS_SUCCESS))
+		is_object(&srq->Header, NdkObjectTypeSrq, SLOTS(SRQ));
+	CLOSE(srq, NdkCloseSrq);
+	srq = CREATE(NDK_SRQ, rc, end.pd->Dispatch->NdkCreateSrq, end.pd, end.info.MaxSrqDepth + 1, 1, 0, NULL, NULL, NULL);
+	EXPECT_STATUS(rc, STATUS_INVALID_PARAMETER);
+	EXPECT(!qp && !cq && !srq);
 	/* The end of a close need not be told: the adapter waits for it. */
 	mr = CREATE(NDK_MR, rc, end.pd->Dispatch->NdkCreateMr, end.pd, FALSE);
 	connector = CREATE(NDK_CONNECTOR, rc, adapter->Dispatch->NdkCreateConnector, adapter);

@@ -237,6 +237,7 @@ out:
 
 /* --- windows, SRQs, CQs ----------------------------------------------------- */
 
+/* Proves: CREATE_MW.ok, BIND.ok, BIND.wrong-state, BIND.bad-argument, GET_REMOTE_TOKEN_FROM_MW.ok, 7.7-tokens-early */
 void case_window(void)
 {
 	struct pair *p = kzalloc_obj(*p);
@@ -250,11 +251,6 @@ void case_window(void)
 	if (!pair_open(p))
 		goto out;
 	mw = CREATE(NDK_MW, rc, b->pd->Dispatch->NdkCreateMw, b->pd);
-	if (!b->info.MaxWindowSize) {
-		/* NDKPI: every function is there, also where it is not supported. */
-		EXPECT_STATUS(rc, STATUS_NOT_SUPPORTED);
-		goto out;
-	}
 	if (!EXPECT_STATUS(rc, STATUS_SUCCESS) || !EXPECT_EQ(mw->Header.ObjectType, NdkObjectTypeMw))
 		goto out;
 	base = MmGetMdlVirtualAddress(b->mdl);
@@ -292,6 +288,10 @@ static VOID on_low(PVOID context, NTSTATUS status)
 	on_request(context, status);
 }
 
+/*
+ * Proves: CREATE_SRQ.ok, CREATE_QP_WITH_SRQ.ok, SRQ_RECEIVE.ok, MODIFY_SRQ.ok, MODIFY_SRQ.bad-argument,
+ * SRQ_NOTIFICATION_CALLBACK.ok, RECEIVE.wrong-state, 8.5-no-receive, 8.5-results
+ */
 void case_srq(void)
 {
 	struct pair *p = kzalloc_obj(*p);
@@ -306,10 +306,6 @@ void case_srq(void)
 		goto out;
 	answer_init(&low);
 	srq = CREATE(NDK_SRQ, rc, b->pd->Dispatch->NdkCreateSrq, b->pd, 8, 1, 0, on_low, &low, NULL);
-	if (!b->info.MaxSrqDepth) {
-		EXPECT_STATUS(rc, STATUS_NOT_SUPPORTED);
-		goto out;
-	}
 	if (!EXPECT_STATUS(rc, STATUS_SUCCESS) || !EXPECT_EQ(srq->Header.ObjectType, NdkObjectTypeSrq))
 		goto out;
 	CLOSE(b->qp, NdkCloseQp);
@@ -322,6 +318,12 @@ void case_srq(void)
 	}
 	/* A QP of an SRQ has no receives of its own. */
 	EXPECT_STATUS(b->qp->Dispatch->NdkReceive(b->qp, CONTEXT(9), &sge, 1), STATUS_INVALID_DEVICE_REQUEST);
+	{
+		DECLARE_ANSWER(refused);
+
+		rc = settle(&refused, srq->Dispatch->NdkModifySrq(srq, b->info.MaxSrqDepth + 1, 0, on_request, &refused));
+		EXPECT_STATUS(rc, STATUS_INVALID_PARAMETER);
+	}
 	rc = settle(&modified, srq->Dispatch->NdkModifySrq(srq, 0, 3, on_request, &modified));
 	EXPECT_STATUS(rc, STATUS_SUCCESS);
 	if (!pair_connect(p))
