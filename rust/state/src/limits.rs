@@ -22,8 +22,12 @@ pub const fn send_wrs(depth: u32, read_invalidates: bool) -> u32 {
 
 /// Initiator requests that a send queue of at most `wrs` work requests can hold; [`send_wrs`] the other way round.
 pub const fn max_initiator_depth(wrs: u32, read_invalidates: bool) -> u32 {
-    let each = if read_invalidates { 1 } else { 2 };
-    wrs.saturating_sub(1) / each
+    let left = wrs.saturating_sub(1);
+    if read_invalidates {
+        left
+    } else {
+        left >> 1
+    }
 }
 
 /// Inbound and outbound read limits of one side of a connection.

@@ -121,7 +121,7 @@ impl Moderation {
 
     /// Replaces the setting.
     pub fn set(&self, setting: Setting) {
-        let word = u64::from(setting.interval) << 32 | u64::from(setting.count);
+        let word = (u64::from(setting.interval) << 32) | u64::from(setting.count);
         self.word.store_release(word);
     }
 

@@ -75,7 +75,7 @@ impl State {
         match self {
             State::Created => 0,
             State::Registering => 1,
-            State::Registered { windows } => 2 | windows << 8,
+            State::Registered { windows } => 2 | (windows << 8),
             State::Deregistering => 3,
             State::Initializing => 4,
             State::Initialized => 5,
