@@ -111,7 +111,7 @@ static void create_qp(struct t *t)
 /* --- requests ------------------------------------------------------------- */
 
 /* Proves: DEREGISTER_MR.close-pending, 3.1-MR, 3.8, 3.9 */
-static void deregister(struct t *t)
+static void closed_while_deregistering(struct t *t)
 {
 	struct t_end *e = t_alloc(t, sizeof(*e));
 	struct t_region *r;
@@ -133,7 +133,7 @@ static void deregister(struct t *t)
 }
 
 /* Proves: INITIALIZE_FAST_REGISTER_MR.close-pending, 3.1-MR, 3.8, 3.9 */
-static void initialize(struct t *t)
+static void closed_while_initializing(struct t *t)
 {
 	struct t_end *e = t_alloc(t, sizeof(*e));
 	struct ndk_object_header *h;
@@ -279,11 +279,10 @@ static void event_with_a_reason(struct t *t)
 		t_fail(t, "no disconnect event");
 		return;
 	}
-	if (v->closes) {
+	if (v->closes)
 		w = v->closing;
-	} else {
+	else
 		w = t_close_then(t, &b->connector->header, event_has_returned, NULL);
-	}
 	t_join(w);
 	EXPECT(t, READ_ONCE(v->left));
 	EXPECT_EQ(t, atomic_read(&b->gone), 1);
@@ -378,8 +377,8 @@ static const struct t_case cases[] = {
 	{ "receive_cq_closed_while_a_qp_is_made", create_qp, ITS_RECEIVE_CQ },
 	/* Proves: CREATE_QP.close-pending, 3.1-CQ, 12-cancelled */
 	{ "initiator_cq_closed_while_a_qp_is_made", create_qp, ITS_INITIATOR_CQ },
-	{ "mr_closed_while_deregistering", deregister },
-	{ "mr_closed_while_made_ready", initialize },
+	{ "mr_closed_while_deregistering", closed_while_deregistering },
+	{ "mr_closed_while_made_ready", closed_while_initializing },
 	{ "listener_closed_while_it_begins_to_listen", listens },
 	/* Proves: COMPLETE_CONNECT_EX.close-pending, DISCONNECT_EVENT_CALLBACK_EX.wrong-state, 3.1-CONNECTOR, 3.8, 3.9 */
 	{ "connector_closed_while_complete_ex_is_pending", ex_forms, SIDE_A },

@@ -18,7 +18,7 @@ static u64 now_ms(void)
 }
 
 /* It took the time that was chosen, and not the ten times as long that any other would be. */
-static void took(struct t *t, u64 start, unsigned int ms)
+static void expect_duration(struct t *t, u64 start, unsigned int ms)
 {
 	u64 passed = now_ms() - start;
 
@@ -46,7 +46,7 @@ static void connect_without_an_answer(struct t *t)
 	if (!incoming)
 		return;
 	EXPECT_STATUS(t, t_join(connect), -ETIMEDOUT);
-	took(t, start, CONNECT_MS);
+	expect_duration(t, start, CONNECT_MS);
 	t_sleep(100);
 	w = t_await(t, "accept");
 	EXPECT_STATUS(t, t_wait(w, ndk_accept(incoming, p->b.qp, 1, 1, NULL, 0, t_gone, &p->b, t_done, w)),
@@ -77,7 +77,7 @@ static void connect_into_silence(struct t *t)
 		return;
 	start = now_ms();
 	EXPECT_STATUS(t, t_connect(&p->a, &p->listener->address), -ETIMEDOUT);
-	took(t, start, CONNECT_MS);
+	expect_duration(t, start, CONNECT_MS);
 	t_host(t, "unsilence");
 	if (t_establish(&p->a, p->listener, &p->b))
 		t_ping(&p->a, &p->b);
@@ -107,7 +107,7 @@ static void held_too_long(struct t *t)
 	start = now_ms();
 	if (!raw_wait(end, RDMA_CM_EVENT_REJECTED))
 		goto out;
-	took(t, start, HOLD_MS);
+	expect_duration(t, start, HOLD_MS);
 	w = t_await(t, "complete connect");
 	if (t->arg)
 		EXPECT_STATUS(t, ndk_reject(p->a.connector, NULL, 0), -ETIMEDOUT);
@@ -152,7 +152,7 @@ static void never_completed(struct t *t)
 	if (!accept || !EXPECT_STATUS(t, t_join(connect), 0))
 		return;
 	EXPECT_STATUS(t, t_join(accept), -ETIMEDOUT);
-	took(t, start, ACCEPT_MS);
+	expect_duration(t, start, ACCEPT_MS);
 	t_take_status(&p->b, p->b.rcq, 1, NDK_OPERATION_RECEIVE, -ECANCELED);
 	t_sleep(100);
 	w = t_await(t, "a call when it is over");
@@ -221,7 +221,7 @@ static void no_answer(struct t *t)
 	if (wi && ws && t_wait_gone(&ignoring->b)) {
 		EXPECT_STATUS(t, t_join(wi), -ETIMEDOUT);
 		EXPECT_STATUS(t, t_join(ws), -ETIMEDOUT);
-		took(t, start, DISCONNECT_MS);
+		expect_duration(t, start, DISCONNECT_MS);
 		t_take_status(&silent->a, silent->a.rcq, 1, NDK_OPERATION_RECEIVE, -ECANCELED);
 		/* Gone all the same. */
 		again = t_await(t, "disconnect again");
