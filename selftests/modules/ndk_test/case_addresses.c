@@ -55,6 +55,33 @@ static void ends_know_each_other(struct t *t)
 	EXPECT(t, t_same_addr(&bl, &p->listener->address));
 }
 
+/* Both ends on one adapter, over its own address. */
+/* Proves: CONNECT.ok, ACCEPT.ok, 4.3-loopback, 4.3-families */
+static void adapter_meets_itself(struct t *t)
+{
+	const struct t_cfg cfg = { .family = t->arg };
+	struct t_end *a = t_alloc(t, sizeof(*a)), *b = t_alloc(t, sizeof(*b));
+	struct sockaddr_storage from, to;
+	struct t_listener *l;
+	u32 len = sizeof(from);
+
+	if (!t_end_init(t, a, SIDE_A, &cfg) || !t_end_init(t, b, SIDE_A, &cfg) || !t_end_qp(a) || !t_end_qp(b))
+		return;
+	EXPECT(t, t_info(t, a->adapter).adapter_flags & NDK_ADAPTER_FLAG_LOOPBACK_CONNECTIONS);
+	l = t_listening(b, t->arg, 0);
+	if (!l || !t_establish(a, l, b))
+		return;
+	EXPECT_STATUS(t, local(a->connector, &from, &len), 0);
+	len = sizeof(to);
+	EXPECT_STATUS(t, peer(a->connector, &to, &len), 0);
+	EXPECT(t, t_same_addr(&to, &l->address));
+	EXPECT(t, t_port(&from) != t_port(&to));
+	if (!t_ping(a, b) || !t_ping(b, a))
+		return;
+	t_close(t, &a->connector->header);
+	t_wait_gone(b);
+}
+
 /* Nothing is written where not all fits. */
 /*
  * Proves: GET_LOCAL_ADDRESS.bad-argument, GET_PEER_ADDRESS.bad-argument, GET_LISTENER_LOCAL_ADDRESS.bad-argument,
@@ -500,6 +527,8 @@ static void read_limits(struct t *t)
 static const struct t_case cases[] = {
 	{ "ends_know_each_others_ipv4_address", ends_know_each_other, AF_INET },
 	{ "ends_know_each_others_ipv6_address", ends_know_each_other, AF_INET6 },
+	{ "adapter_meets_itself_over_ipv4", adapter_meets_itself, AF_INET },
+	{ "adapter_meets_itself_over_ipv6", adapter_meets_itself, AF_INET6 },
 	{ "ipv4_address_that_does_not_fit", address_does_not_fit, AF_INET },
 	{ "ipv6_address_that_does_not_fit", address_does_not_fit, AF_INET6 },
 	{ "incoming_connector_knows_addresses", incoming_knows_addresses },

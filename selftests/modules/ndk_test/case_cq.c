@@ -367,7 +367,7 @@ static void two_qps_one_cq(struct t *t)
 /* More than any rounding up of one entry, or room for a provider's own, can hold. */
 #define FLOOD 1200
 
-/* Proves: CQ_NOTIFICATION_CALLBACK.ok, 7.4-fault-latched */
+/* Proves: CQ_NOTIFICATION_CALLBACK.ok, 7.2-cq-fault, 7.4-fault-latched */
 static void overrun(struct t *t)
 {
 	const struct t_cfg cfg = { .depth = FLOOD, .cq_depth = 2 * FLOOD, .sge = 1 };
@@ -411,6 +411,9 @@ static void overrun(struct t *t)
 		ndk_arm_cq(tiny->cq, NDK_CQ_NOTIFY_ANY);
 	}
 	EXPECT_STATUS(t, tiny->status, -EOVERFLOW);
+	/* The QPs of the CQ go with it. */
+	t_wait_gone(&p->a);
+	t_wait_gone(&p->b);
 }
 
 /* --- close ---------------------------------------------------------------- */

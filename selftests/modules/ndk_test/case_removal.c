@@ -232,7 +232,8 @@ static void try_enodev(struct t_end *e, enum t_kind kind)
  * SEND_AND_INVALIDATE.wrong-state, FAST_REGISTER.wrong-state, INVALIDATE.wrong-state,
  * INITIALIZE_FAST_REGISTER_MR.wrong-state, GET_LOCAL_TOKEN_FROM_MR.wrong-state, GET_REMOTE_TOKEN_FROM_MR.wrong-state,
  * GET_PRIVILEGED_MEMORY_REGION_TOKEN.wrong-state, GET_LOCAL_ADDRESS.wrong-state, GET_PEER_ADDRESS.wrong-state,
- * GET_CONNECTION_DATA.wrong-state, REJECT.wrong-state, GET_CQ_RESULTS.wrong-state, 12-removal
+ * GET_CONNECTION_DATA.wrong-state, REJECT.wrong-state, GET_CQ_RESULTS.wrong-state,
+ * CONTROL_CQ_INTERRUPT_MODERATION.wrong-state, 12-removal
  */
 static void everything_is_enodev(struct t *t)
 {

@@ -24,15 +24,17 @@ static void filled(struct t *t, const char *what, const void *table, size_t size
 static void slots(struct t *t)
 {
 	struct t_pair *p = t_pair(t, NULL);
-	struct ndk_object_header *h;
+	struct ndk_object_header *h, *srq;
 	struct t_region *r;
 
 	if (!p)
 		return;
 	r = t_memory(&p->a, PAGE_SIZE);
 	h = t_create(&p->a, KIND_SHARED_ENDPOINT);
-	if (!r || !h)
+	srq = t_create(&p->a, KIND_SRQ);
+	if (!r || !h || !srq)
 		return;
+	FILLED(t, container_of(srq, struct ndk_srq, header));
 	FILLED(t, container_of(h, struct ndk_shared_endpoint, header));
 	FILLED(t, p->a.adapter);
 	FILLED(t, p->a.pd);
