@@ -77,6 +77,8 @@ struct Stash {
     taken: usize,
     /// How many in the provider need polls diverted.
     collectors: u32,
+    /// Whether no poll that began before the diversion can be under way any more: only then may others than the consumer poll.
+    settled: bool,
     /// Whether [`Poller::watch`] is one of them.
     watched: bool,
     /// Whether [`Poller::hold`] is one of them.
@@ -172,6 +174,7 @@ impl Poller {
                 entries: KVVec::with_capacity(BATCH, GFP_KERNEL)?,
                 taken: 0,
                 collectors: 0,
+                settled: true,
                 watched: false,
                 held: false,
                 delivered: 0,
@@ -223,15 +226,16 @@ impl Poller {
                 // SAFETY: The lock of the stash excludes all other polls.
                 unsafe { drain(lower, sink) };
             }
-            self.direct_again(&stash);
+            self.direct_again(&mut stash);
         }
         let delivered = room.saturating_sub(sink.left());
         stash.delivered = stash.delivered.saturating_add(delivered);
     }
 
     /// Lets polls go directly when nothing is against it.
-    fn direct_again(&self, stash: &Stash) {
+    fn direct_again(&self, stash: &mut Stash) {
         if stash.collectors == 0 && stash.is_empty() {
+            stash.settled = false;
             self.diverted.store(false, Release);
         }
     }
@@ -251,7 +255,7 @@ impl Poller {
     /// records and kicks only. Sleeps.
     pub(crate) fn collect(&self, ctx: &MaySleep, note: impl Fn(Found)) {
         self.collect_and_stay(ctx, note);
-        self.direct_again(&self.stash.lock());
+        self.direct_again(&mut self.stash.lock());
     }
 
     /// As [`Self::collect`], and leaves polls diverted until the consumer polls next. Sleeps.
@@ -269,8 +273,9 @@ impl Poller {
         self.diverted.store(true, Release);
     }
 
-    /// Takes what the device has into the stash. Every poll takes the lock. Sleeps.
+    /// Takes what the device has into the stash. Every poll takes the lock, and none of before goes on. Sleeps.
     fn take_diverted(&self, ctx: &MaySleep, note: impl Fn(Found)) {
+        self.stash.lock().settled = true;
         self.take_all(ctx, note);
         let mut stash = self.stash.lock();
         stash.collectors = stash.collectors.saturating_sub(1);
@@ -286,16 +291,18 @@ impl Poller {
         handle::wait_for_readers(ctx);
         for (number, poller) in pollers.enumerate() {
             poller.take_diverted(ctx, |found| note(number, found));
-            poller.direct_again(&poller.stash.lock());
+            poller.direct_again(&mut poller.stash.lock());
         }
     }
 
-    /// As [`Self::collect`], in any context, where polls are diverted already. Returns whether all was taken.
+    /// As [`Self::collect`], in any context, where polls are diverted already, and none of before goes on. Returns whether all
+    /// was taken.
     #[cold]
     pub(crate) fn collect_if_diverted(&self, note: impl Fn(Found)) -> bool {
         let guard = rcu::read_lock();
         let mut stash = self.stash.lock();
-        if !self.diverted.load(Acquire) {
+        // That they are diverted does not do: whoever diverts them may still be waiting for one that polls directly.
+        if !stash.settled {
             return false;
         }
         let Ok(lower) = self.lower.access(&guard) else {
@@ -350,6 +357,7 @@ impl Poller {
         if !stash.watched {
             stash.watched = true;
             stash.collectors = stash.collectors.saturating_add(1);
+            stash.settled = true;
             self.diverted.store(true, Release);
         }
     }
@@ -369,7 +377,7 @@ impl Poller {
         }
         stash.watched = false;
         stash.collectors = stash.collectors.saturating_sub(1);
-        self.direct_again(&stash);
+        self.direct_again(&mut stash);
         false
     }
 
@@ -414,6 +422,7 @@ impl Poller {
         if !stash.held {
             stash.held = true;
             stash.collectors = stash.collectors.saturating_add(1);
+            stash.settled = true;
             self.diverted.store(true, Release);
             self.counts.store(true, Relaxed);
         }
@@ -434,7 +443,7 @@ impl Poller {
             stash.held = false;
             stash.collectors = stash.collectors.saturating_sub(1);
             self.counts.store(false, Relaxed);
-            self.direct_again(&stash);
+            self.direct_again(&mut stash);
         }
     }
 
@@ -682,6 +691,22 @@ mod tests {
         assert!(diverted());
         assert_eq!(poll(&poller, 1), [1, 0, 0, 0]);
         assert!(!diverted());
+        Ok(())
+    }
+
+    #[test]
+    fn a_diversion_is_settled_when_no_direct_poll_can_go_on() -> Result {
+        let ctx = MaySleep::of_test();
+        let poller = poller(8)?;
+        let settled = || poller.stash.lock().settled;
+        assert!(settled());
+        poll(&poller, 1);
+        assert!(!settled());
+        // This diverts without waiting for polls that are under way.
+        poller.abandon(&queue(1)?, &ctx, |_| ());
+        assert!(poller.diverted.load(Acquire) && !settled());
+        poller.collect_and_stay(&ctx, |_| ());
+        assert!(settled());
         Ok(())
     }
 
