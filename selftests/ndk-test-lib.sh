@@ -3,7 +3,8 @@
 # For the selftests that consist of cases of the module ndk_test. Such a test is
 #   . "$(dirname "$0")/ndk-test-lib.sh"
 #   ndk_test_main GROUP…
-# Each case becomes a line of KTAP. CASE=PATTERN in the environment leaves out the cases whose names do not match. Parameters of ndk
+# Each case becomes a line of KTAP. CASE=PATTERN in the environment leaves out the cases whose names do not match,
+# ROUNDS=N sets how many rounds the case takes that counts notifications. Parameters of ndk
 # go into the array NDK_PARAMS before.
 . "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 
@@ -40,7 +41,7 @@ _tell_world() {
 
 # ndk_test_up [rxe|siw]
 ndk_test_up() {
-	world_up "${1:-rxe}" && load_ndk "${NDK_PARAMS[@]}" && modprobe ndk_test scale="$TIME_SCALE" ${VERBOSE:+verbose=1} || return 1
+	world_up "${1:-rxe}" && load_ndk "${NDK_PARAMS[@]}" && modprobe ndk_test scale="$TIME_SCALE" ${VERBOSE:+verbose=1} ${ROUNDS:+rounds=$ROUNDS} || return 1
 	_host_script && _tell_world
 }
 

@@ -507,8 +507,13 @@ static inline int ndk_close_cq(struct ndk_cq *cq,
  * @completion: called if the call is pending
  * @context: for @completion
  *
- * Return: 0 or -EINPROGRESS; -EINVAL over max_cq_depth; -EOVERFLOW below what
- * is queued; -ENOMEM; -ENODEV; -EOPNOTSUPP without NDK_ADAPTER_FLAG_CQ_RESIZE.
+ * Traffic need not stop, and no completion is lost. Ask for more before the QPs
+ * are created that need it: -ENOMEM may mean that QPs of @cq, together, have
+ * more requests than the depth, and cannot have that many completions waiting.
+ * A call that fails changes nothing.
+ * Return: -EINPROGRESS; -EINVAL for a depth of 0 or over max_cq_depth; -ENOMEM
+ * and -ENODEV, here or in @completion; in @completion -EOVERFLOW below what is
+ * queued; -EOPNOTSUPP without NDK_ADAPTER_FLAG_CQ_RESIZE.
  */
 static inline int ndk_resize_cq(struct ndk_cq *cq, u32 depth,
 				ndk_request_completion_fn completion,

@@ -139,6 +139,7 @@ impl Port {
         let read_invalidates = port.has_read_inv();
         let mut flags = ffi::NDK_ADAPTER_FLAG_LOOPBACK_CONNECTIONS
             | ffi::NDK_ADAPTER_FLAG_CQ_INTERRUPT_MODERATION
+            | ffi::NDK_ADAPTER_FLAG_CQ_RESIZE
             | ffi::NDK_ADAPTER_FLAG_RDMA_READ_LOCAL_INVALIDATE;
         if !iwarp {
             flags |= ffi::NDK_ADAPTER_FLAG_RDMA_READ_SINK_NOT_REQUIRED;

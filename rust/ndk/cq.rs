@@ -10,13 +10,10 @@
 //! A failed request answers an arm for solicited completions as well, and devices say so; rxe does not. On devices in software
 //! the provider therefore looks for failures itself while a CQ is armed so, every [`WATCH_MS`].
 //!
-//! Moderation is in `cq/moderation.rs`: the work item lets a notification that is due wait for more.
+//! What it is made of on the device, and how that changes, is in `cq/lowers.rs`. Moderation is in `cq/moderation.rs`: the work item lets a notification that is due wait for more.
 
 use crate::{
-    adapter::{
-        Adapter,
-        CQ_RESERVE, //
-    },
+    adapter::Adapter,
     callback::{
         CqNotification,
         CreateCompletion, //
@@ -48,6 +45,7 @@ use crate::{
             Placed, //
         },
         moderation::Moderation,
+        resize::check_depth,
         status::Status, //
     },
     status::{
@@ -89,9 +87,10 @@ use kernel::{
             Atomic,
             Relaxed, //
         },
-        rcu,
+        new_mutex,
         Arc,
-        ArcBorrow, //
+        ArcBorrow,
+        Mutex, //
     },
     time::{
         hrtimer::{
@@ -108,7 +107,16 @@ use kernel::{
     },
 };
 
+mod lowers;
 mod moderation;
+
+use self::lowers::Lowers;
+pub(crate) use self::lowers::{
+    resize,
+    LowerCqs,
+    On,
+    Seats, //
+};
 
 /// Work item that calls the notification.
 const NOTIFY: u64 = 2;
@@ -147,6 +155,9 @@ pub(crate) struct Cq {
     poller: Poller,
     /// Whether it has failed, which is counted once.
     failed: Atomic<bool>,
+    /// What is on the device. Who holds it changes that.
+    #[pin]
+    lowers: Mutex<Lowers>,
     /// Whether the device passes failures over in silence when it is armed for solicited completions.
     hides_failures: bool,
     /// QPs that use the CQ, to be told when it fails.
@@ -203,7 +214,7 @@ impl Lower for Cq {
     }
 
     fn revoke(self: Arc<Self>, ctx: &MaySleep) {
-        drop(self.poller.lower().take(ctx));
+        self.take_lowers(ctx);
         // NDKPI: a CQ that failed for good says so once. After a close there is nobody to tell.
         if self.arm.fault(Fault::Fatal) {
             kick(&self);
@@ -288,9 +299,7 @@ pub(crate) fn create(
     affinity: i32,
     completion: CreateCompletion,
 ) -> Result {
-    if depth == 0 || depth > adapter.port().limits().max_cq_depth {
-        return Err(Status::InvalidParameter);
-    }
+    check_depth(depth, adapter.port().limits().max_cq_depth)?;
     drop(adapter.port().enter()?);
     object::create(adapter, completion, move |adapter, ctx| {
         Cq::new(
@@ -329,25 +338,18 @@ impl Cq {
                 started <- new_irq_spinlock!(None),
                 poller <- Poller::new(depth),
                 failed: Atomic::new(false),
+                lowers <- new_mutex!(Lowers::new()),
                 hides_failures,
                 users <- new_irq_spinlock!(KVec::new()),
                 adapter: held,
             }? Error),
             GFP_KERNEL,
         )?;
-        let lower = cq::Cq::new(
-            ctx,
-            device,
-            depth.saturating_add(CQ_RESERVE),
-            affinity.vector(),
-            cq.clone(),
-        )?;
-        let lower = Arc::new(lower, GFP_KERNEL)?;
-        drop(cq.poller.lower().set(lower));
+        cq.first_lower(device, ctx)?;
         // Last: what is registered can be revoked at once.
         if let Err(status) = port.registry().add(&cq, GFP_KERNEL) {
             // The device's CQ and this one hold each other.
-            drop(cq.poller.lower().take(ctx));
+            cq.take_lowers(ctx);
             return Err(status);
         }
         Ok(cq)
@@ -356,47 +358,6 @@ impl Cq {
     /// The adapter it was made from.
     pub(crate) fn adapter(&self) -> &Arc<Adapter> {
         self.adapter.object()
-    }
-
-    /// The CQ on the device. Sleeps.
-    ///
-    /// # Errors
-    ///
-    /// `DeviceRemoved`.
-    pub(crate) fn lower(&self, ctx: &MaySleep) -> Result<Arc<cq::Cq>> {
-        self.poller.lower().get(ctx)
-    }
-
-    /// Has a QP told when the CQ fails. Sleeps.
-    pub(crate) fn attach(&self, line: &Arc<FaultLine>) -> Result {
-        loop {
-            let mut users = self.users.lock();
-            let wanted = users.len().saturating_add(1);
-            if wanted <= users.capacity() {
-                let _ = users.push_within_capacity(line.clone());
-                return Ok(());
-            }
-            drop(users);
-            let mut bigger = KVec::with_capacity(wanted.next_power_of_two(), GFP_KERNEL)?;
-            let mut users = self.users.lock();
-            // Somebody else was faster.
-            if users.len() >= bigger.capacity() || users.len() < users.capacity() {
-                continue;
-            }
-            while let Some(user) = users.pop() {
-                let _ = bigger.push_within_capacity(user);
-            }
-            let _ = bigger.push_within_capacity(line.clone());
-            let old = core::mem::replace(&mut *users, bigger);
-            drop(users);
-            drop(old);
-            return Ok(());
-        }
-    }
-
-    /// Undoes [`Self::attach`].
-    pub(crate) fn detach(&self, line: &Arc<FaultLine>) {
-        self.users.lock().retain(|other| !Arc::ptr_eq(other, line));
     }
 
     /// Arms the CQ for one notification. Any context; serialized by the consumer with polls.
@@ -431,19 +392,11 @@ impl Cq {
     /// NDKPI: completions that came after the last notification answer an arm at once, older ones may. Verbs tell neither
     /// which are which nor which were solicited, so all of them answer.
     fn arm_lower(&self, what: LowerArm) -> bool {
-        let missed = self.req_notify(what);
-        (missed || self.poller.is_stashed()) && self.arm.completion(Placed::Solicited)
-    }
-
-    /// Arms the device's CQ, and says whether it may have something already.
-    fn req_notify(&self, what: LowerArm) -> bool {
-        let guard = rcu::read_lock();
-        self.poller.lower().access(&guard).is_ok_and(|lower| {
-            lower.req_notify(match what {
-                LowerArm::Any => cq::Arm::Any,
-                LowerArm::Solicited => cq::Arm::Solicited,
-            })
-        })
+        let arm = match what {
+            LowerArm::Any => cq::Arm::Any,
+            LowerArm::Solicited => cq::Arm::Solicited,
+        };
+        self.poller.req_notify(arm) && self.arm.completion(Placed::Solicited)
     }
 
     /// Starts to look for failures where the device would not tell. The consumer, who arms, does not poll meanwhile.

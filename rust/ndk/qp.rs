@@ -8,7 +8,12 @@ use crate::{
         Port, //
     },
     callback::CreateCompletion,
-    cq::Cq,
+    cq::{
+        Cq,
+        LowerCqs,
+        On,
+        Seats, //
+    },
     ctx::{
         MaySleep,
         Process, //
@@ -35,7 +40,11 @@ use crate::{
         status::Status, //
     },
     status::Result,
-    sync::sleep_work,
+    sync::{
+        new_irq_spinlock,
+        sleep_work,
+        IrqSpinLock, //
+    },
     verbs::{
         chain::{
             self,
@@ -225,6 +234,9 @@ pub(crate) struct Qp {
     #[pin]
     end: Mutex<End>,
     usage: Atomic<u32>,
+    /// Its places on the CQs, until it is torn down.
+    #[pin]
+    seats: IrqSpinLock<Option<Seats>>,
     receive_cq: Held<Cq>,
     initiator_cq: Held<Cq>,
     pd: Held<Pd>,
@@ -299,6 +311,10 @@ impl Object for Qp {
         } else {
             this.destroy_in_use(ctx);
         }
+        let seats = this.seats.lock().take();
+        if let Some(seats) = seats {
+            seats.leave(ctx);
+        }
         this.detach(ctx);
     }
 }
@@ -367,11 +383,47 @@ impl Qp {
         config: Config,
         ctx: &MaySleep,
     ) -> Result<Arc<Self>> {
+        let line = Arc::pin_init(FaultLine::new(pd.registrations().clone()), GFP_KERNEL)?;
+        let receives = match &source {
+            Source::Own { depth, .. } => *depth,
+            // The SRQ may become so deep.
+            Source::Shared(_) => pd.adapter().port().limits().max_srq_depth,
+        };
+        let (seats, lower_cqs) = Seats::take(
+            &On {
+                cq: initiator_cq.object(),
+                promised: config.initiator_depth,
+            },
+            &On {
+                cq: receive_cq.object(),
+                promised: receives,
+            },
+            &line,
+            ctx,
+        )?;
+        let cqs = (receive_cq, initiator_cq);
+        let made = Self::on_cqs(pd, cqs, lower_cqs, line, source, config, ctx);
+        match &made {
+            Ok(qp) => *qp.seats.lock() = Some(seats),
+            Err(_) => seats.leave(ctx),
+        }
+        made
+    }
+
+    /// Makes a QP that has its places on the CQs.
+    fn on_cqs(
+        pd: &Arc<Pd>,
+        (receive_cq, initiator_cq): (Held<Cq>, Held<Cq>),
+        lower_cqs: LowerCqs,
+        line: Arc<FaultLine>,
+        source: Source,
+        config: Config,
+        ctx: &MaySleep,
+    ) -> Result<Arc<Self>> {
         let adapter = pd.adapter();
         let port = adapter.port();
         let limits = port.limits();
         let held = Held::successor(pd)?;
-        let line = Arc::pin_init(FaultLine::new(pd.registrations().clone()), GFP_KERNEL)?;
         let send = WorkQueue::new(config.initiator_depth, 1, config.context, line.clone())?;
         let ended = Arc::new(Atomic::new(false), GFP_KERNEL)?;
         let mut events = Events {
@@ -407,13 +459,12 @@ impl Qp {
         };
         let make = |caps| {
             let lower_pd = pd.lower(ctx)?;
-            let (send_cq, recv_cq) = (initiator_cq.lower(ctx)?, receive_cq.lower(ctx)?);
             let srq = receives.srq().map(|srq| srq.lower(ctx)).transpose()?;
             Ok::<_, Status>(qp::Qp::new(
                 ctx,
                 lower_pd,
-                send_cq,
-                recv_cq,
+                lower_cqs.initiator.clone(),
+                lower_cqs.receive.clone(),
                 srq,
                 caps,
                 events.clone(),
@@ -473,6 +524,7 @@ impl Qp {
                     given_up: false,
                 }),
                 usage: Atomic::new(Use::Free as u32),
+                seats <- new_irq_spinlock!(None),
                 receive_cq,
                 initiator_cq,
                 pd: held,
@@ -502,21 +554,20 @@ impl Qp {
         [Some(initiator), other].into_iter().flatten()
     }
 
-    /// Has CQs and SRQ tell it when they fail, and the SRQ's receives go with `context`.
+    /// Tells who takes completions out, and has the SRQ, if there is one, tell it when it fails and its receives go with
+    /// `context`.
     fn attach(&self, lower: &qp::Qp, context: usize, ctx: &MaySleep) -> Result {
         let collector = self.initiator_cq.object().clone();
         self.line.collect_by(Some(collector));
-        self.cqs().try_for_each(|cq| cq.attach(&self.line))?;
         match self.receives.srq() {
             Some(srq) => srq.attach(lower, context, &self.line, self.receive_cq.object(), ctx),
             None => Ok(()),
         }
     }
 
-    /// Has CQs and SRQ tell it nothing any more.
+    /// Undoes [`Self::attach`].
     fn detach(&self, ctx: &MaySleep) {
         self.line.collect_by(None);
-        self.cqs().for_each(|cq| cq.detach(&self.line));
         self.leave_srq(ctx);
     }
 

@@ -15,10 +15,7 @@ use super::{
 };
 use crate::{
     state::{
-        arm::{
-            Lower,
-            Placed, //
-        },
+        arm::Placed,
         moderation::{
             Setting,
             Verdict, //
@@ -26,7 +23,10 @@ use crate::{
         status::Status, //
     },
     status::Result,
-    verbs::poll::Found, //
+    verbs::{
+        cq::Arm,
+        poll::Found, //
+    }, //
 };
 use kernel::{
     alloc::flags::GFP_ATOMIC,
@@ -146,7 +146,7 @@ impl Cq {
             Verdict::Fire => Look::Call,
             Verdict::Wait(end) => {
                 self.start_timer(end.map(|end| end.saturating_sub(now)));
-                if setting.count().is_some() && self.req_notify(Lower::Any) {
+                if setting.count().is_some() && self.poller.req_notify_device(Arm::Any) {
                     Look::Again
                 } else {
                     Look::Wait

@@ -5,20 +5,21 @@
 use super::{
     close,
     open,
+    pending_request,
     query_extension,
     View, //
 };
 use crate::{
-    cq::Cq,
+    cq::{
+        self,
+        Cq, //
+    },
     ffi::{
         self,
         ndk_cq,
         ndk_object_header, //
     },
-    state::{
-        arm::ArmType,
-        status::Status, //
-    },
+    state::arm::ArmType,
     status,
     trace,
     verbs::{
@@ -36,12 +37,17 @@ use core::{
 use kernel::sync::Arc;
 
 unsafe extern "C" fn resize_cq(
-    _cq: *mut ndk_cq,
-    _depth: u32,
-    _completion: ffi::ndk_request_completion_fn,
-    _context: *mut c_void,
+    cq: *mut ndk_cq,
+    depth: u32,
+    completion: ffi::ndk_request_completion_fn,
+    context: *mut c_void,
 ) -> c_int {
-    status::to_errno(Status::NotSupported)
+    // SAFETY: The consumer's, as the module documentation says.
+    unsafe {
+        pending_request(cq, completion, context, |cq, completion| {
+            cq::resize(cq, depth, completion)
+        })
+    }
 }
 
 unsafe extern "C" fn arm_cq(cq: *mut ndk_cq, kind: u32) {

@@ -74,7 +74,7 @@ pub(crate) enum Arm {
 impl Cq {
     /// Makes a CQ for at least `depth` completions. Sleeps.
     ///
-    /// The device may round up; see [`Self::depth`]. `vector` is taken modulo the device's vectors.
+    /// The device may round up; see [`Self::holds`]. `vector` is taken modulo the device's vectors.
     pub(crate) fn new<E: CqEvents>(
         ctx: &MaySleep,
         device: DeviceRef,
@@ -106,6 +106,13 @@ impl Cq {
             _events: events,
             device,
         })
+    }
+
+    /// Completions that it holds.
+    pub(crate) fn holds(&self) -> u32 {
+        // SAFETY: Valid by the type invariant; the member is constant since the creation.
+        let holds = unsafe { (*self.raw.as_ptr()).cqe };
+        u32::try_from(holds).unwrap_or(0)
     }
 
     /// The raw CQ.

@@ -110,25 +110,20 @@ impl<T> Handle<T> {
 
     /// Empties the handle, and waits until nobody looks at the content any more. Sleeps.
     pub(crate) fn take(&self, ctx: &MaySleep) -> Option<Arc<T>> {
-        let raw = self.raw.xchg(ptr::null_mut(), Full);
-        if raw.is_null() {
+        self.swap(None, ctx)
+    }
+
+    /// Puts other content into the handle, or none, and waits until nobody looks at what was there. Sleeps.
+    pub(crate) fn swap(&self, content: Option<Arc<T>>, ctx: &MaySleep) -> Option<Arc<T>> {
+        let new = content.map_or(ptr::null_mut(), |content| Arc::into_raw(content).cast_mut());
+        // INVARIANT: Null, or from `into_raw` with its count.
+        let old = self.raw.xchg(new, Full);
+        if old.is_null() {
             return None;
         }
         wait_for_readers(ctx);
         // SAFETY: By the type invariant it owns a count, which only this thread has taken out.
-        Some(unsafe { Arc::from_raw(raw) })
-    }
-
-    /// Puts other content in the place of what is there, and waits until nobody looks at that any more. Sleeps.
-    pub(crate) fn replace(&self, content: Arc<T>, ctx: &MaySleep) -> Option<Arc<T>> {
-        // INVARIANT: From `into_raw`, with its count.
-        let raw = self.raw.xchg(Arc::into_raw(content).cast_mut(), Full);
-        if raw.is_null() {
-            return None;
-        }
-        wait_for_readers(ctx);
-        // SAFETY: As in `take`.
-        Some(unsafe { Arc::from_raw(raw) })
+        Some(unsafe { Arc::from_raw(old) })
     }
 
     /// As [`Self::take`], without waiting.
@@ -297,15 +292,18 @@ mod tests {
     }
 
     #[test]
-    fn content_is_replaced() -> Result {
+    fn content_is_swapped() -> Result {
         let ctx = MaySleep::of_test();
         let ended = counter()?;
         let handle = Handle::new();
-        assert!(handle.replace(content(1, &ended)?, &ctx).is_none());
-        let old = handle.replace(content(2, &ended)?, &ctx);
+        assert!(handle.swap(Some(content(1, &ended)?), &ctx).is_none());
+        let old = handle.swap(Some(content(2, &ended)?), &ctx);
         assert_eq!(old.map_or(0, |content| content.number), 1);
-        assert_eq!(ended.load(Relaxed), 1);
         assert!(seen(&handle) == Ok(2));
+        assert_eq!(ended.load(Relaxed), 1);
+        drop(handle.swap(None, &ctx));
+        assert_eq!(ended.load(Relaxed), 2);
+        assert!(seen(&handle) == Err(Status::DeviceRemoved));
         Ok(())
     }
 

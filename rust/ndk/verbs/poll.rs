@@ -8,31 +8,26 @@
 //! what it finds. When the stash is empty and the provider has finished, polls go directly again. Order is kept: what is in
 //! the stash came before what is on the device, and the switch waits for polls that were on their way.
 
+use self::stash::Stash;
 use crate::{
-    ctx::MaySleep,
-    state::status::Status,
     sync::{
         new_irq_spinlock,
         IrqSpinLock, //
     },
     verbs::{
         cq::{
+            Arm,
             Cq,
             BATCH, //
         },
-        handle::{
-            self,
-            Handle, //
-        },
+        handle::Handle,
         work::{
             self,
-            Completed,
-            WorkQueue, //
+            Completed, //
         },
     }, //
 };
 use kernel::{
-    alloc::Flags,
     prelude::*,
     sync::{
         atomic::{
@@ -44,11 +39,17 @@ use kernel::{
         rcu,
         Arc, //
     },
-    time::{
-        delay::fsleep,
-        Delta, //
-    },
 };
+
+mod collect;
+mod lowers;
+mod stash;
+
+/// The stash has something, or the provider polls as well.
+const STASH: u32 = 1 << 0;
+
+/// There is more than one CQ on the device.
+const MANY: u32 = 1 << 1;
 
 /// Where the consumer wants its completions.
 pub(crate) trait Sink {
@@ -70,90 +71,27 @@ pub(crate) enum Found {
     Overrun,
 }
 
-/// Completions that the provider took out for the consumer, oldest first.
-struct Stash {
-    entries: KVVec<Completed>,
-    /// Entries that were handed out already.
-    taken: usize,
-    /// How many in the provider need polls diverted.
-    collectors: u32,
-    /// Whether no poll that began before the diversion can be under way any more: only then may others than the consumer poll.
-    settled: bool,
-    /// Whether [`Poller::watch`] is one of them.
-    watched: bool,
-    /// Whether [`Poller::hold`] is one of them.
-    held: bool,
-    /// Completions that the consumer took since [`Poller::begin_count`].
-    delivered: u32,
-    /// Room that is kept for [`Poller::count`].
-    reserved: usize,
-    /// Queues of destroyed QPs that the device may still have completions of.
-    graveyard: KVec<Arc<WorkQueue>>,
-}
-
-impl Stash {
-    fn is_empty(&self) -> bool {
-        self.taken >= self.entries.len()
-    }
-
-    fn next(&mut self) -> Option<&Completed> {
-        let at = self.taken;
-        if at >= self.entries.len() {
-            return None;
-        }
-        self.taken = at.saturating_add(1);
-        self.entries.get(at)
-    }
-
-    /// Makes room, and says how many fit.
-    fn tidy(&mut self) -> usize {
-        if self.is_empty() {
-            self.entries.clear();
-            self.taken = 0;
-        }
-        self.entries.capacity().saturating_sub(self.entries.len())
-    }
-
-    /// As [`Self::tidy`], and all the room that can be made.
-    fn compact(&mut self) -> usize {
-        if self.tidy() == 0 && self.taken != 0 {
-            let left = self.queued();
-            for to in 0..left {
-                self.entries.swap(to, to.saturating_add(self.taken));
-            }
-            self.entries.truncate(left);
-            self.taken = 0;
-        }
-        self.tidy()
-    }
-
-    /// Completions in it.
-    fn queued(&self) -> usize {
-        self.entries.len().saturating_sub(self.taken)
-    }
-
-    /// Completions that the CQ has got since the count began, with those that it held then.
-    fn counted(&self) -> u32 {
-        let queued = u32::try_from(self.queued()).unwrap_or(u32::MAX);
-        self.delivered.saturating_add(queued)
-    }
-}
-
-/// A device's CQ, as consumer and provider poll it.
+/// The CQs on the device, as consumer and provider poll them.
 ///
 /// # Invariants
 ///
-/// - Only requests of [`WorkQueue`]s are posted to the QPs of `lower`. Each queue lives at least as long as its QP, and then in
-///   the graveyard.
-/// - `lower` is polled by the consumer within an RCU section that began before `diverted` was set, or else under the lock of
-///   `stash`.
+/// - Only requests of [`WorkQueue`]s are posted to the QPs of the CQs on the device. Each queue lives at least as long as its QP,
+///   and then in the graveyard.
+/// - The CQs on the device are polled by the consumer within an RCU section that began before [`STASH`] was set in `mode`, or
+///   else under the lock of `stash`.
+/// - [`MANY`] is set in `mode` before there is a second one.
 #[pin_data]
 pub(crate) struct Poller {
     /// Most completions that the consumer may leave in the CQ.
-    depth: u32,
+    depth: Atomic<u32>,
+    /// The one for new QPs, and mostly the only one.
     lower: Handle<Cq>,
-    /// Whether polls go by the stash.
-    diverted: Atomic<bool>,
+    /// Those that earlier QPs are still on.
+    older: Handle<KVec<Arc<Cq>>>,
+    /// The one of them that is polled first.
+    turn: Atomic<u32>,
+    /// What a poll has to see to beside `lower`: [`STASH`], [`MANY`]. Written under the lock of `stash`.
+    mode: Atomic<u32>,
     /// Whether completions can be counted, see [`Self::hold`]. Written under the lock of `stash`.
     counts: Atomic<bool>,
     #[pin]
@@ -164,34 +102,44 @@ impl Poller {
     /// A poller without a CQ on the device yet, for `depth` completions. Sleeps.
     pub(crate) fn new(depth: u32) -> impl PinInit<Self, Error> {
         try_pin_init!(Self {
-            depth,
+            depth: Atomic::new(depth),
             lower: Handle::new(),
+            older: Handle::new(),
+            turn: Atomic::new(0),
             // Until the consumer polls for the first time: where it never does, posts take silent requests out.
-            diverted: Atomic::new(true),
+            mode: Atomic::new(STASH),
             counts: Atomic::new(false),
-            stash <- new_irq_spinlock!(Stash {
-                // For posts, which cannot wait for memory.
-                entries: KVVec::with_capacity(BATCH, GFP_KERNEL)?,
-                taken: 0,
-                collectors: 0,
-                settled: true,
-                watched: false,
-                held: false,
-                delivered: 0,
-                reserved: 0,
-                graveyard: KVec::new(),
-            }),
+            // For posts, which cannot wait for memory.
+            stash <- new_irq_spinlock!(Stash::new(BATCH)?),
         }? Error)
     }
 
     /// Most completions that the consumer may leave in the CQ.
     pub(crate) fn depth(&self) -> u32 {
-        self.depth
+        self.depth.load(Relaxed)
     }
 
-    /// The CQ on the device.
+    /// The CQ on the device for new QPs.
     pub(crate) fn lower(&self) -> &Handle<Cq> {
         &self.lower
+    }
+
+    /// Calls `f` with every CQ on the device.
+    fn each_lower(&self, guard: &rcu::Guard, mut f: impl FnMut(&Cq)) {
+        if let Ok(lower) = self.lower.access(guard) {
+            f(lower);
+        }
+        if let Ok(older) = self.older.access(guard) {
+            older.iter().for_each(|lower| f(lower));
+        }
+    }
+
+    fn set_mode(&self, _stash: &mut Stash, bit: u32) {
+        self.mode.store(self.mode.load(Relaxed) | bit, Release);
+    }
+
+    fn clear_mode(&self, _stash: &mut Stash, bit: u32) {
+        self.mode.store(self.mode.load(Relaxed) & !bit, Release);
     }
 
     /// Takes results. Any context.
@@ -202,12 +150,87 @@ impl Poller {
     #[inline]
     pub(crate) unsafe fn poll(&self, sink: &mut impl Sink) {
         let guard = rcu::read_lock();
-        if self.diverted.load(Acquire) {
-            self.poll_diverted(sink, &guard);
-        } else if let Ok(lower) = self.lower.access(&guard) {
+        // Before the mode: who sees a second CQ sees that there are several.
+        let lower = self.lower.access(&guard);
+        if self.mode.load(Acquire) != 0 {
+            self.poll_by_mode(sink, &guard);
+        } else if let Ok(lower) = lower {
             // SAFETY: The caller serializes polls, and the provider's own divert them and wait for this section.
             unsafe { drain(lower, sink) };
         }
+    }
+
+    #[cold]
+    fn poll_by_mode(&self, sink: &mut impl Sink, guard: &rcu::Guard) {
+        if self.mode.load(Acquire) & STASH != 0 {
+            self.poll_diverted(sink, guard);
+        } else {
+            // SAFETY: As in `poll`.
+            unsafe { self.drain_all(sink, guard) };
+        }
+    }
+
+    /// Polls the CQs on the device, each time another one first: none starves.
+    ///
+    /// # Safety
+    ///
+    /// As for [`drain`].
+    unsafe fn drain_all(&self, sink: &mut impl Sink, guard: &rcu::Guard) {
+        let older = self.older.access(guard).map_or(&[][..], |older| &**older);
+        let newest = self.lower.access(guard).ok();
+        let first = if older.is_empty() {
+            0
+        } else {
+            let turn = self.turn.fetch_add(1, Relaxed) as usize;
+            turn % older.len().saturating_add(1)
+        };
+        for lower in older.iter().skip(first) {
+            // SAFETY: By the requirements of this function.
+            unsafe { drain(lower, sink) };
+        }
+        if let Some(lower) = newest {
+            // SAFETY: As above.
+            unsafe { drain(lower, sink) };
+        }
+        for lower in older.iter().take(first) {
+            // SAFETY: As above.
+            unsafe { drain(lower, sink) };
+        }
+    }
+
+    /// Arms the CQs on the device, and says whether they may have something already, or the stash has. Any context.
+    #[inline]
+    pub(crate) fn req_notify(&self, arm: Arm) -> bool {
+        let guard = rcu::read_lock();
+        // In the order of `poll`.
+        let missed = self.req_newest(arm, &guard);
+        if self.mode.load(Acquire) == 0 {
+            return missed;
+        }
+        let stashed = !self.stash.lock().is_empty();
+        self.req_older(arm, &guard) || missed || stashed
+    }
+
+    /// As [`Self::req_notify`], whatever is in the stash.
+    pub(crate) fn req_notify_device(&self, arm: Arm) -> bool {
+        let guard = rcu::read_lock();
+        let missed = self.req_newest(arm, &guard);
+        self.req_older(arm, &guard) || missed
+    }
+
+    fn req_newest(&self, arm: Arm, guard: &rcu::Guard) -> bool {
+        let newest = self.lower.access(guard);
+        newest.is_ok_and(|lower| lower.req_notify(arm))
+    }
+
+    fn req_older(&self, arm: Arm, guard: &rcu::Guard) -> bool {
+        let mut missed = false;
+        if let Ok(older) = self.older.access(guard) {
+            for lower in older.iter() {
+                missed |= lower.req_notify(arm);
+            }
+        }
+        missed
     }
 
     #[cold]
@@ -222,10 +245,8 @@ impl Poller {
         }
         if stash.is_empty() {
             stash.tidy();
-            if let Ok(lower) = self.lower.access(guard) {
-                // SAFETY: The lock of the stash excludes all other polls.
-                unsafe { drain(lower, sink) };
-            }
+            // SAFETY: The lock of the stash excludes all other polls.
+            unsafe { self.drain_all(sink, guard) };
             self.direct_again(&mut stash);
         }
         let delivered = room.saturating_sub(sink.left());
@@ -236,324 +257,19 @@ impl Poller {
     fn direct_again(&self, stash: &mut Stash) {
         if stash.collectors == 0 && stash.is_empty() {
             stash.settled = false;
-            self.diverted.store(false, Release);
+            self.clear_mode(stash, STASH);
         }
     }
 
     /// Completions that the provider has taken out for the consumer. Any context.
     pub(crate) fn stashed(&self) -> usize {
-        let stash = self.stash.lock();
-        stash.entries.len().saturating_sub(stash.taken)
+        self.stash.lock().queued()
     }
 
     /// Whether there is something in the stash. Any context.
-    pub(crate) fn is_stashed(&self) -> bool {
-        self.diverted.load(Acquire) && !self.stash.lock().is_empty()
-    }
-
-    /// Takes what the device has for the consumer into the stash, so that it is accounted for, and tells `note` of it, which
-    /// records and kicks only. Sleeps.
-    pub(crate) fn collect(&self, ctx: &MaySleep, note: impl Fn(Found)) {
-        self.collect_and_stay(ctx, note);
-        self.direct_again(&mut self.stash.lock());
-    }
-
-    /// As [`Self::collect`], and leaves polls diverted until the consumer polls next. Sleeps.
-    pub(crate) fn collect_and_stay(&self, ctx: &MaySleep, note: impl Fn(Found)) {
-        self.divert();
-        // From here on every poll takes the lock.
-        handle::wait_for_readers(ctx);
-        self.take_diverted(ctx, note);
-    }
-
-    /// Has polls that come take the lock, until a [`Self::take_diverted`]. Any context.
-    fn divert(&self) {
-        let mut stash = self.stash.lock();
-        stash.collectors = stash.collectors.saturating_add(1);
-        self.diverted.store(true, Release);
-    }
-
-    /// Takes what the device has into the stash. Every poll takes the lock, and none of before goes on. Sleeps.
-    fn take_diverted(&self, ctx: &MaySleep, note: impl Fn(Found)) {
-        self.stash.lock().settled = true;
-        self.take_all(ctx, note);
-        let mut stash = self.stash.lock();
-        stash.collectors = stash.collectors.saturating_sub(1);
-    }
-
-    /// As [`Self::collect`], of several at a time, which all wait for polls that are on their way together. Sleeps.
-    pub(crate) fn collect_all<'a>(
-        pollers: impl Iterator<Item = &'a Self> + Clone,
-        ctx: &MaySleep,
-        note: impl Fn(usize, Found),
-    ) {
-        pollers.clone().for_each(Self::divert);
-        handle::wait_for_readers(ctx);
-        for (number, poller) in pollers.enumerate() {
-            poller.take_diverted(ctx, |found| note(number, found));
-            poller.direct_again(&mut poller.stash.lock());
-        }
-    }
-
-    /// As [`Self::collect`], in any context, where polls are diverted already, and none of before goes on. Returns whether all
-    /// was taken.
-    #[cold]
-    pub(crate) fn collect_if_diverted(&self, note: impl Fn(Found)) -> bool {
-        let guard = rcu::read_lock();
-        let mut stash = self.stash.lock();
-        // That they are diverted does not do: whoever diverts them may still be waiting for one that polls directly.
-        if !stash.settled {
-            return false;
-        }
-        let Ok(lower) = self.lower.access(&guard) else {
-            return false;
-        };
-        loop {
-            // Silent successes, which this is about, take no room.
-            let want = stash.tidy().min(BATCH);
-            if want == 0 {
-                return false;
-            }
-            let found = lower.poll_each(want, |wc| {
-                // SAFETY: Polls are exclusive under this lock while they are diverted, and the queues live by the type
-                // invariant.
-                if let Some(completed) = unsafe { work::retire(wc) } {
-                    note(self.put(&mut stash, completed));
-                }
-            });
-            if found < want {
-                return true;
-            }
-        }
-    }
-
-    /// Moves all that the device has into the stash. Polls are diverted. Sleeps.
-    fn take_all(&self, ctx: &MaySleep, note: impl Fn(Found)) {
-        let lower = self.lower.get(ctx);
-        loop {
-            self.make_room(BATCH, ctx);
-            let mut stash = self.stash.lock();
-            if stash.tidy() < BATCH {
-                continue;
-            }
-            let found = lower.as_ref().map_or(0, |lower| {
-                lower.poll_each(BATCH, |wc| {
-                    // SAFETY: As above.
-                    if let Some(completed) = unsafe { work::retire(wc) } {
-                        note(self.put(&mut stash, completed));
-                    }
-                })
-            });
-            if found < BATCH {
-                return;
-            }
-        }
-    }
-
-    /// Diverts polls until [`Self::look`] is told to stop. Any context, in which the consumer does not poll: so all polls that
-    /// come are diverted, and nobody has to be waited for.
-    pub(crate) fn watch(&self) {
-        let mut stash = self.stash.lock();
-        if !stash.watched {
-            stash.watched = true;
-            stash.collectors = stash.collectors.saturating_add(1);
-            stash.settled = true;
-            self.diverted.store(true, Release);
-        }
-    }
-
-    /// Takes what the device has into the stash while it is watched, and goes on watching where `go_on` says so. Returns
-    /// whether it does. Sleeps.
-    pub(crate) fn look(
-        &self,
-        ctx: &MaySleep,
-        note: impl Fn(Found),
-        go_on: impl FnOnce() -> bool,
-    ) -> bool {
-        self.take_all(ctx, note);
-        let mut stash = self.stash.lock();
-        if go_on() {
-            return true;
-        }
-        stash.watched = false;
-        stash.collectors = stash.collectors.saturating_sub(1);
-        self.direct_again(&mut stash);
-        false
-    }
-
-    /// Keeps room for `count` completions, so that they can be counted. Any context that `flags` allows.
-    ///
-    /// # Errors
-    ///
-    /// `InsufficientResources`.
-    pub(crate) fn reserve(&self, count: u32, flags: Flags) -> Result<(), Status> {
-        // One more batch, and a count is not ended by a lack of room.
-        let wanted = (count as usize).saturating_add(BATCH);
-        loop {
-            let used = {
-                let mut stash = self.stash.lock();
-                if stash.reserved >= wanted {
-                    return Ok(());
-                }
-                stash.tidy();
-                stash.entries.len()
-            };
-            let mut entries = KVVec::with_capacity(used.max(wanted), flags)?;
-            let mut stash = self.stash.lock();
-            if stash.entries.len() > used {
-                continue;
-            }
-            let taken = stash.taken;
-            for completed in stash.entries.drain_all().skip(taken) {
-                let _ = entries.push_within_capacity(completed);
-            }
-            stash.taken = 0;
-            stash.reserved = wanted;
-            let old = core::mem::replace(&mut stash.entries, entries);
-            drop(stash);
-            drop(old);
-            return Ok(());
-        }
-    }
-
-    /// Diverts polls so that completions can be counted, until [`Self::release`]. Context as [`Self::watch`].
-    pub(crate) fn hold(&self) {
-        let mut stash = self.stash.lock();
-        if !stash.held {
-            stash.held = true;
-            stash.collectors = stash.collectors.saturating_add(1);
-            stash.settled = true;
-            self.diverted.store(true, Release);
-            self.counts.store(true, Relaxed);
-        }
-    }
-
-    /// Ends a [`Self::hold`], if there is one. Any context.
-    #[inline]
-    pub(crate) fn release(&self) {
-        if self.counts.load(Relaxed) {
-            self.release_held();
-        }
-    }
-
-    #[cold]
-    fn release_held(&self) {
-        let mut stash = self.stash.lock();
-        if stash.held {
-            stash.held = false;
-            stash.collectors = stash.collectors.saturating_sub(1);
-            self.counts.store(false, Relaxed);
-            self.direct_again(&mut stash);
-        }
-    }
-
-    /// Begins to count with what is in the CQ.
-    pub(crate) fn begin_count(&self) {
-        self.stash.lock().delivered = 0;
-    }
-
-    /// Takes what the device has into the stash, tells `note` of it, and says how many completions of the consumer's the CQ has
-    /// got since the count began. `None` where polls are not diverted for it. Any context.
-    pub(crate) fn count(&self, note: impl Fn(Found)) -> Option<u32> {
-        let guard = rcu::read_lock();
-        let mut stash = self.stash.lock();
-        if !stash.held {
-            return None;
-        }
-        let Ok(lower) = self.lower.access(&guard) else {
-            return Some(stash.counted());
-        };
-        loop {
-            let want = stash.compact().min(BATCH);
-            let found = if want == 0 {
-                0
-            } else {
-                lower.poll_each(want, |wc| {
-                    // SAFETY: Polls are exclusive under this lock while they are diverted, and the queues live by the type
-                    // invariant.
-                    if let Some(completed) = unsafe { work::retire(wc) } {
-                        note(self.put(&mut stash, completed));
-                    }
-                })
-            };
-            if found < BATCH {
-                return Some(stash.counted());
-            }
-        }
-    }
-
-    /// Reports what is left in the queue of a QP that the device has destroyed, and keeps the queue until the CQ goes. Sleeps.
-    pub(crate) fn abandon(&self, queue: &Arc<WorkQueue>, ctx: &MaySleep, note: impl Fn(Found)) {
-        loop {
-            let wanted = queue.in_flight() as usize;
-            self.make_room(wanted, ctx);
-            let mut stash = self.stash.lock();
-            if stash.tidy() < wanted || stash.graveyard.len() >= stash.graveyard.capacity() {
-                continue;
-            }
-            queue.abandon(|completed| note(self.put(&mut stash, completed)));
-            let _ = stash.graveyard.push_within_capacity(queue.clone());
-            if !stash.is_empty() {
-                self.diverted.store(true, Release);
-            }
-            return;
-        }
-    }
-
-    /// Puts one completion into the stash, which has room.
-    fn put(&self, stash: &mut Stash, completed: Completed) -> Found {
-        if stash.queued() >= self.depth as usize {
-            return Found::Overrun;
-        }
-        let found = match completed.result {
-            Ok(()) => Found::Success,
-            Err(_) => Found::Failure,
-        };
-        let _ = stash.entries.push_within_capacity(completed);
-        found
-    }
-
-    /// Gives the stash room for `more` completions and one dead queue. It cannot fail: completions are not to get lost.
-    fn make_room(&self, more: usize, ctx: &MaySleep) {
-        loop {
-            let (used, wanted, graves) = {
-                let mut stash = self.stash.lock();
-                let room = stash.tidy();
-                if room >= more && stash.graveyard.len() < stash.graveyard.capacity() {
-                    return;
-                }
-                let used = stash.entries.len();
-                let wanted = used.saturating_add(more).max(stash.reserved);
-                (used, wanted, stash.graveyard.len())
-            };
-            let entries = KVVec::with_capacity(wanted, GFP_KERNEL);
-            let graveyard = KVec::with_capacity(graves.saturating_add(4), GFP_KERNEL);
-            let (Ok(mut entries), Ok(mut graveyard)) = (entries, graveyard) else {
-                ctx.check();
-                fsleep(Delta::from_millis(1));
-                continue;
-            };
-            let mut stash = self.stash.lock();
-            let taken = stash.taken;
-            let outdated = stash.entries.len() > used || stash.reserved > wanted;
-            if outdated || stash.graveyard.len() > graves {
-                continue;
-            }
-            for completed in stash.entries.drain_all().skip(taken) {
-                let _ = entries.push_within_capacity(completed);
-            }
-            stash.taken = 0;
-            for queue in stash.graveyard.drain_all() {
-                let _ = graveyard.push_within_capacity(queue);
-            }
-            let old = (
-                core::mem::replace(&mut stash.entries, entries),
-                core::mem::replace(&mut stash.graveyard, graveyard),
-            );
-            drop(stash);
-            drop(old);
-            return;
-        }
+    #[cfg(CONFIG_KUNIT = "y")]
+    fn is_stashed(&self) -> bool {
+        !self.stash.lock().is_empty()
     }
 }
 
@@ -582,10 +298,15 @@ unsafe fn drain(lower: &Cq, sink: &mut impl Sink) {
 mod tests {
     use super::*;
     use crate::{
+        ctx::MaySleep,
+        state::status::Status,
         status::Result,
         verbs::{
             fault::FaultLine,
-            work::Tag, //
+            work::{
+                Tag,
+                WorkQueue, //
+            },
         }, //
     };
     /// Results that are contexts.
@@ -675,7 +396,7 @@ mod tests {
     fn polls_go_directly_once_all_is_taken() -> Result {
         let ctx = MaySleep::of_test();
         let poller = poller(8)?;
-        let diverted = || poller.diverted.load(Acquire);
+        let diverted = || poller.mode.load(Acquire) & STASH != 0;
         assert!(diverted());
         poll(&poller, 1);
         assert!(!diverted());
@@ -704,7 +425,7 @@ mod tests {
         assert!(!settled());
         // This diverts without waiting for polls that are under way.
         poller.abandon(&queue(1)?, &ctx, |_| ());
-        assert!(poller.diverted.load(Acquire) && !settled());
+        assert!(poller.mode.load(Acquire) & STASH != 0 && !settled());
         poller.collect_and_stay(&ctx, |_| ());
         assert!(settled());
         Ok(())
@@ -717,11 +438,11 @@ mod tests {
         poller.watch();
         poller.watch();
         poll(&poller, 1);
-        assert!(poller.diverted.load(Acquire));
+        assert!(poller.mode.load(Acquire) & STASH != 0);
         assert!(poller.look(&ctx, |_| (), || true));
-        assert!(poller.diverted.load(Acquire));
+        assert!(poller.mode.load(Acquire) & STASH != 0);
         assert!(!poller.look(&ctx, |_| (), || false));
-        assert!(!poller.diverted.load(Acquire));
+        assert!(poller.mode.load(Acquire) & STASH == 0);
         Ok(())
     }
 
@@ -742,10 +463,10 @@ mod tests {
         poller.abandon(&queue(3)?, &ctx, |_| ());
         assert_eq!(poller.count(|_| ()), Some(4));
         assert_eq!(poll(&poller, 4), [1, 2, 3, 0]);
-        assert!(poller.diverted.load(Acquire));
+        assert!(poller.mode.load(Acquire) & STASH != 0);
         poller.release();
         poller.release();
-        assert!(!poller.diverted.load(Acquire));
+        assert!(poller.mode.load(Acquire) & STASH == 0);
         assert!(poller.count(|_| ()).is_none());
         Ok(())
     }

@@ -297,7 +297,7 @@ impl SharedQueue {
             }
             let grown = members.with(Some(member))?;
             drop(members);
-            drop(self.members.replace(grown, ctx));
+            drop(self.members.swap(Some(grown), ctx));
             return Ok(());
         }
     }
@@ -318,7 +318,7 @@ impl SharedQueue {
         // Without memory it goes with the next change.
         if let Ok(rest) = members.with(None) {
             drop(members);
-            drop(self.members.replace(rest, ctx));
+            drop(self.members.swap(Some(rest), ctx));
         }
         true
     }

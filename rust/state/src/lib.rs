@@ -57,6 +57,7 @@ pub mod moderation;
 pub mod params;
 pub mod patience;
 pub mod queue;
+pub mod resize;
 pub mod shared_endpoint;
 pub mod srq;
 pub mod status;

@@ -307,18 +307,6 @@ static void two_forms_one_queue(struct t *t)
 	EXPECT_EQ(t, ndk_get_cq_results_ex(c->cq->cq, ex, 8), 0);
 }
 
-/* A second connection between the same two ends, on the CQs of the first. */
-static bool second_connection(struct t_pair *p, struct t_end *a2, struct t_end *b2)
-{
-	*a2 = p->a;
-	*b2 = p->b;
-	a2->connector = NULL;
-	b2->connector = NULL;
-	init_completion(&a2->gone_done);
-	init_completion(&b2->gone_done);
-	return t_end_qp(a2) && t_end_qp(b2) && t_establish(a2, p->listener, b2);
-}
-
 /* Proves: FLUSH.ok, GET_CQ_RESULTS_EX.ok, 7.6-only-this */
 static void two_qps_one_cq(struct t *t)
 {
@@ -328,7 +316,7 @@ static void two_qps_one_cq(struct t *t)
 	struct ndk_result_ex r;
 	int i, first = 0, second = 0;
 
-	if (!c || !second_connection(c->p, a2, b2))
+	if (!c || !cqt_second(c->p, a2, b2))
 		return;
 	for (i = 0; i < 4; i++) {
 		EXPECT_STATUS(t, t_post_receive(&c->p->a, 10 + i, c->in, 0, CQT_LEN), 0);
@@ -416,6 +404,110 @@ static void overrun(struct t *t)
 	t_wait_gone(&p->b);
 }
 
+/* --- many rounds ---------------------------------------------------------- */
+
+/* Counts the callbacks until there are so many, without sleeping. */
+static bool called(struct cqt *c, int calls)
+{
+	unsigned long end = jiffies + t_ticks(10);
+
+	while (atomic_read(&c->cq->calls) < calls) {
+		if (time_after(jiffies, end)) {
+			t_fail(c->t, "a notification is lost after %d", calls - 1);
+			return false;
+		}
+		cond_resched();
+	}
+	return true;
+}
+
+/* The send has completed, so the receive at the peer has. */
+static bool placed(struct cqt *c)
+{
+	unsigned long end = jiffies + t_ticks(10);
+	struct ndk_result r;
+
+	while (!ndk_get_cq_results(c->p->b.icq->cq, &r, 1)) {
+		if (time_after(jiffies, end)) {
+			t_fail(c->t, "a send does not complete");
+			return false;
+		}
+		cond_resched();
+	}
+	return EXPECT_STATUS(c->t, r.status, 0);
+}
+
+/*
+ * In the first of three rounds the completion comes between an empty poll and the arm, in the second about when the CQ is
+ * armed, in the third after.
+ * Proves: 7.4-new-since, 7.4-fires, 7.4-one-shot, ARM_CQ.ok
+ */
+static void rounds(struct t *t)
+{
+	struct cqt *c = cqt_setup(t, NULL);
+	struct ndk_sge in, out;
+	struct ndk_result r;
+	unsigned int i, nr = max(t_rounds / (t_scale > 1 ? 20 : 1), 3);
+
+	if (!c)
+		return;
+	t_sges(c->in, 0, CQT_LEN, &in, 1);
+	t_sges(c->out, 0, CQT_LEN, &out, 1);
+	for (i = 0; i < nr; i++) {
+		if (ndk_get_cq_results(c->cq->cq, &r, 1)) {
+			t_fail(t, "round %u: a result of nobody", i);
+			return;
+		}
+		if (i % 3 == 2)
+			ndk_arm_cq(c->cq->cq, NDK_CQ_NOTIFY_ANY);
+		if (!EXPECT_STATUS(t, ndk_receive(c->p->a.qp, CTX(i), &in, 1), 0) ||
+		    !EXPECT_STATUS(t, ndk_send(c->p->b.qp, CTX(i), &out, 1, 0), 0))
+			return;
+		if (i % 3 == 0 && !placed(c))
+			return;
+		if (i % 3 != 2)
+			ndk_arm_cq(c->cq->cq, NDK_CQ_NOTIFY_ANY);
+		if (!called(c, i + 1) || (i % 3 && !placed(c)))
+			return;
+		if (!EXPECT_EQ(t, ndk_get_cq_results(c->cq->cq, &r, 1), 1) || !EXPECT_STATUS(t, r.status, 0) ||
+		    !EXPECT_EQ(t, (unsigned long)r.request_context, i) ||
+		    !EXPECT_EQ(t, atomic_read(&c->cq->calls), i + 1))
+			return;
+	}
+	t_sleep(40);
+	EXPECT_EQ(t, atomic_read(&c->cq->calls), nr);
+}
+
+/*
+ * Success has none, failures have the device's.
+ * Proves: GET_CQ_RESULTS_EX.ok
+ */
+static void error_codes(struct t *t)
+{
+	struct cqt *c = cqt_setup(t, NULL);
+	struct ndk_result_ex r;
+	struct ndk_result plain;
+
+	if (!c || !cqt_deliver(c, 0))
+		return;
+	memset(&r, 0xff, sizeof(r));
+	if (!EXPECT_EQ(t, ndk_get_cq_results_ex(c->cq->cq, &r, 1), 1))
+		return;
+	EXPECT_EQ(t, r.provider_error_code, 0);
+	EXPECT_STATUS(t, t_post_receive(&c->p->a, 1, c->in, 0, CQT_LEN), 0);
+	EXPECT_STATUS(t, t_post_receive(&c->p->a, 2, c->in, 0, CQT_LEN), 0);
+	ndk_flush(c->p->a.qp);
+	if (!t_take(c->cq, &r))
+		return;
+	EXPECT_STATUS(t, r.status, -ECANCELED);
+	EXPECT(t, r.provider_error_code);
+	ndk_arm_cq(c->cq->cq, NDK_CQ_NOTIFY_ANY);
+	wait_for_completion_timeout(&c->cq->notified, t_ticks(2));
+	/* The plain form has no room for it. */
+	if (EXPECT_EQ(t, ndk_get_cq_results(c->cq->cq, &plain, 1), 1))
+		EXPECT_STATUS(t, plain.status, -ECANCELED);
+}
+
 /* --- close ---------------------------------------------------------------- */
 
 /* Proves: ARM_CQ.close-pending, CQ_NOTIFICATION_CALLBACK.close-pending, 3.8, 7.4-close */
@@ -479,6 +571,8 @@ static const struct t_case cases[] = {
 	{ "overrun_answers_an_errors_arm", overrun, NDK_CQ_NOTIFY_ERRORS }, /* Proves: 7.4-match-errors */
 	{ "overrun_answers_an_any_arm", overrun, NDK_CQ_NOTIFY_ANY },
 	{ "overrun_without_arm_is_told_at_the_next", overrun, -1 },
+	{ "rounds_lose_no_notification_and_make_none_too_many", rounds },
+	{ "failures_have_the_code_of_the_device", error_codes },
 	{ "no_notification_after_close", close_while_armed },
 	{ "closed_with_results_in_it", close_with_results },
 };

@@ -475,8 +475,31 @@ static void no_memory(struct t *t)
 	EXPECT(t, n > 1 && n < MOST);
 }
 
+/* Proves: RESIZE_CQ.no-resources */
+static void resize_without_memory(struct t *t)
+{
+	struct cqt *c = cqt_setup(t, NULL);
+	struct t_await *w;
+	unsigned int n;
+	bool hit;
+	int rc;
+
+	for (n = 1; c && n < MOST; n++) {
+		w = t_await(t, "resize CQ");
+		fail_nth(n);
+		rc = ndk_resize_cq(c->cq->cq, 600, t_done, w);
+		hit = was_hit();
+		if (!judge(t, w->what, n, hit, t_wait(w, rc)))
+			return;
+		if (!hit)
+			break;
+	}
+	EXPECT(t, n > 1 && n < MOST);
+}
+
 static const struct t_case failnth_cases[] = {
 	{ "moderation", no_memory },
+	{ "resize", resize_without_memory },
 };
 
 T_GROUP(failnth_cq, failnth_cases);

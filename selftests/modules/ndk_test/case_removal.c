@@ -232,7 +232,7 @@ static void try_enodev(struct t_end *e, enum t_kind kind)
  * SEND_AND_INVALIDATE.wrong-state, FAST_REGISTER.wrong-state, INVALIDATE.wrong-state,
  * INITIALIZE_FAST_REGISTER_MR.wrong-state, GET_LOCAL_TOKEN_FROM_MR.wrong-state, GET_REMOTE_TOKEN_FROM_MR.wrong-state,
  * GET_PRIVILEGED_MEMORY_REGION_TOKEN.wrong-state, GET_LOCAL_ADDRESS.wrong-state, GET_PEER_ADDRESS.wrong-state,
- * GET_CONNECTION_DATA.wrong-state, REJECT.wrong-state, GET_CQ_RESULTS.wrong-state,
+ * GET_CONNECTION_DATA.wrong-state, REJECT.wrong-state, GET_CQ_RESULTS.wrong-state, RESIZE_CQ.wrong-state,
  * CONTROL_CQ_INTERRUPT_MODERATION.wrong-state, 12-removal
  */
 static void everything_is_enodev(struct t *t)
@@ -316,6 +316,7 @@ static void everything_is_enodev(struct t *t)
 	EXPECT_STATUS(t, ndk_get_connection_data(b->connector, &in, &out, NULL, &len), -ENODEV);
 	EXPECT_STATUS(t, ndk_reject(b->connector, NULL, 0), -ENODEV);
 	EXPECT_EQ(t, ndk_get_cq_results(b->icq->cq, &plain, 1), 0);
+	EXPECT_STATUS(t, t_resize(b->rcq, 64), -ENODEV);
 	ndk_flush(b->qp);
 	ndk_arm_cq(b->rcq->cq, NDK_CQ_NOTIFY_ERRORS);
 	EXPECT_EQ(t, ndk_get_cq_results_ex(b->icq->cq, &result, 1), 0);
@@ -385,7 +386,10 @@ static bool fault(struct t_cq *cq)
 	return false;
 }
 
-/* Armed or not: each tells once that it is over, and gives what its requests became. Proves: 12-removal, 7.4-fault-latched */
+/*
+ * Armed or not: each tells once that it is over, and gives what its requests became.
+ * Proves: 12-removal, 7.4-fault-latched
+ */
 static void armed_cqs_fail(struct t *t)
 {
 	struct t_pair *p = t_pair(t, NULL);

@@ -54,3 +54,14 @@ void cqt_empty(struct cqt *c)
 	while (ndk_get_cq_results_ex(c->cq->cq, r, ARRAY_SIZE(r)))
 		;
 }
+
+bool cqt_second(struct t_pair *p, struct t_end *a2, struct t_end *b2)
+{
+	*a2 = p->a;
+	*b2 = p->b;
+	a2->connector = NULL;
+	b2->connector = NULL;
+	init_completion(&a2->gone_done);
+	init_completion(&b2->gone_done);
+	return t_end_qp(a2) && t_end_qp(b2) && t_establish(a2, p->listener, b2);
+}

@@ -24,5 +24,7 @@ bool cqt_notified(struct cqt *c);
 bool cqt_quiet(struct cqt *c);
 /* Takes all results. */
 void cqt_empty(struct cqt *c);
+/* A second connection between the same two ends, on the CQs of the first. */
+bool cqt_second(struct t_pair *p, struct t_end *a2, struct t_end *b2);
 
 #endif /* _NDK_TEST_CQT_H */

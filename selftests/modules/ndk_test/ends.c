@@ -195,6 +195,13 @@ struct t_cq *t_cq(struct t_end *e, u32 depth)
 	return t_cq_near(e, depth, -1);
 }
 
+int t_resize(struct t_cq *cq, u32 depth)
+{
+	struct t_await *w = t_await(cq->t, "resize CQ");
+
+	return t_wait(w, ndk_resize_cq(cq->cq, depth, t_done, w));
+}
+
 /* --- ends ----------------------------------------------------------------- */
 
 bool t_end_init(struct t *t, struct t_end *e, enum t_side side, const struct t_cfg *cfg)

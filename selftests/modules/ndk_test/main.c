@@ -27,6 +27,10 @@ bool t_verbose;
 module_param_named(verbose, t_verbose, bool, 0644);
 MODULE_PARM_DESC(verbose, "log calls and callbacks");
 
+unsigned int t_rounds = 3000;
+module_param_named(rounds, t_rounds, uint, 0644);
+MODULE_PARM_DESC(rounds, "rounds of the case that counts notifications");
+
 struct t_world world;
 
 static const struct t_group *const groups[] = {
@@ -39,6 +43,7 @@ static const struct t_group *const groups[] = {
 	&events_group,
 	&cq_group,
 	&moderation_group,
+	&resize_group,
 	&datapath_group,
 	&queues_group,
 	&defer_group,

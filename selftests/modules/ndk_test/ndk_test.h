@@ -42,6 +42,7 @@ struct t_world {
 extern struct t_world world;
 extern unsigned int t_scale;
 extern bool t_verbose;
+extern unsigned int t_rounds;
 
 /* What happens, with the time of the kernel log. */
 #define t_trace(fmt, ...) do {						\
@@ -78,6 +79,7 @@ extern const struct t_group rules_group;
 extern const struct t_group events_group;
 extern const struct t_group cq_group;
 extern const struct t_group moderation_group;
+extern const struct t_group resize_group;
 extern const struct t_group datapath_group;
 extern const struct t_group queues_group;
 extern const struct t_group defer_group;
@@ -327,6 +329,7 @@ void *t_poison(void);
 bool t_end_init(struct t *t, struct t_end *e, enum t_side side, const struct t_cfg *cfg);
 bool t_end_qp(struct t_end *e);
 struct t_cq *t_cq(struct t_end *e, u32 depth);
+int t_resize(struct t_cq *cq, u32 depth);
 /* Wants its notifications on that CPU. */
 struct t_cq *t_cq_near(struct t_end *e, u32 depth, int affinity);
 /* Starts to close everything of an end, in an order that is the reverse of the natural one. */
