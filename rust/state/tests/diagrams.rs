@@ -307,9 +307,9 @@ fn the_page_shows_the_machines() {
         &registrations(),
     );
     if std::env::var_os("NDK_WRITE").is_some() {
-        std::fs::write(PAGE, &page).unwrap();
+        std::fs::write(page_path(), &page).unwrap();
     }
-    let there = std::fs::read_to_string(PAGE).unwrap_or_default();
+    let there = std::fs::read_to_string(page_path()).unwrap_or_default();
     assert!(
         there == page,
         "Documentation/states.rst is not what the machines are: NDK_WRITE=1 cargo test --test diagrams, in rust/state"
