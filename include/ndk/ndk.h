@@ -17,6 +17,9 @@
  *
  * Unless a function says otherwise it may be called in any context in which
  * interrupts are enabled, softirq and under a spinlock included.
+ *
+ * The file is long because every call has its whole description here, and a
+ * consumer looks for all of them in one place.
  */
 #ifndef _NDK_NDK_H
 #define _NDK_NDK_H

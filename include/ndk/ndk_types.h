@@ -2,6 +2,9 @@
 /*
  * ndk - types of the API for kernel consumers: constants, structures, callbacks
  * and dispatch tables. Include <ndk/ndk.h>, which has the calls.
+ *
+ * The file is long because each member of each structure and table is described
+ * where it stands.
  */
 #ifndef _NDK_NDK_TYPES_H
 #define _NDK_NDK_TYPES_H
