@@ -352,56 +352,34 @@ static void two_qps_one_cq(struct t *t)
 
 /* --- overrun -------------------------------------------------------------- */
 
-/* More than any rounding up of one entry, or room for a provider's own, can hold. */
-#define FLOOD 1200
-
 /* Proves: CQ_NOTIFICATION_CALLBACK.ok, 7.2-cq-fault, 7.4-fault-latched */
 static void overrun(struct t *t)
 {
-	const struct t_cfg cfg = { .depth = FLOOD, .cq_depth = 2 * FLOOD, .sge = 1 };
-	struct t_pair *p = t_pair_unconnected(t, &cfg);
-	struct t_cq *tiny;
-	struct t_buf *in, *out;
+	struct cqt *c = cqt_tiny(t, 1);
 	unsigned long end;
-	int i;
 
-	if (!p)
+	if (!c || !cqt_flood_receives(c))
 		return;
-	t_close(t, &p->a.qp->header);
-	tiny = t_cq(&p->a, 1);
-	if (!tiny)
-		return;
-	p->a.rcq = tiny;
-	if (!t_end_qp(&p->a) || !t_establish(&p->a, p->listener, &p->b))
-		return;
-	in = t_buf(&p->a, CQT_LEN);
-	out = t_buf(&p->b, CQT_LEN);
-	if (!in || !out)
-		return;
-	for (i = 0; i < FLOOD; i++)
-		if (!EXPECT_STATUS(t, t_post_receive(&p->a, i, in, 0, CQT_LEN), 0))
-			return;
 	if (t->arg >= 0)
-		ndk_arm_cq(tiny->cq, t->arg);
-	for (i = 0; i < FLOOD; i++)
-		t_post_send(&p->b, i, out, 0, CQT_LEN, 0);
+		ndk_arm_cq(c->cq->cq, t->arg);
+	cqt_flood(c);
 	if (t->arg < 0) {
 		/* Nobody is armed: the next arm hears of it. */
 		t_sleep(500);
-		EXPECT_EQ(t, atomic_read(&tiny->calls), 0);
-		ndk_arm_cq(tiny->cq, NDK_CQ_NOTIFY_ERRORS);
+		EXPECT_EQ(t, atomic_read(&c->cq->calls), 0);
+		ndk_arm_cq(c->cq->cq, NDK_CQ_NOTIFY_ERRORS);
 	}
 	end = jiffies + t_ticks(10);
-	while (wait_for_completion_timeout(&tiny->notified, max(1L, (long)(end - jiffies)))) {
+	while (wait_for_completion_timeout(&c->cq->notified, max(1L, (long)(end - jiffies)))) {
 		/* What came before the CQ was full answers as well. */
-		if (t->arg != NDK_CQ_NOTIFY_ANY || tiny->status)
+		if (t->arg != NDK_CQ_NOTIFY_ANY || c->cq->status)
 			break;
-		ndk_arm_cq(tiny->cq, NDK_CQ_NOTIFY_ANY);
+		ndk_arm_cq(c->cq->cq, NDK_CQ_NOTIFY_ANY);
 	}
-	EXPECT_STATUS(t, tiny->status, -EOVERFLOW);
+	EXPECT_STATUS(t, c->cq->status, -EOVERFLOW);
 	/* The QPs of the CQ go with it. */
-	t_wait_gone(&p->a);
-	t_wait_gone(&p->b);
+	t_wait_gone(&c->p->a);
+	t_wait_gone(&c->p->b);
 }
 
 /* --- many rounds ---------------------------------------------------------- */

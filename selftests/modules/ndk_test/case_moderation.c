@@ -296,46 +296,27 @@ static void failure_while_held(struct t *t)
 	t_take_status(&c->p->a, c->cq, 3, NDK_OPERATION_RECEIVE, -ECANCELED);
 }
 
-/* An overrun is told at once. More than the device's CQ holds, which is larger than was asked for. */
-#define FLOOD 1200
-
+/* An overrun is told at once. */
 static void overrun(struct t *t)
 {
-	const struct t_cfg cfg = { .depth = FLOOD, .cq_depth = 2 * FLOOD, .sge = 1 };
-	struct t_pair *p = t_pair_unconnected(t, &cfg);
-	struct t_buf *in, *out;
-	struct t_cq *tiny;
+	struct cqt *c = cqt_tiny(t, 8);
 	unsigned long end;
-	int i;
 
-	if (!p)
+	if (!c)
 		return;
-	t_close(t, &p->a.qp->header);
-	tiny = t_cq(&p->a, 8);
-	if (!tiny)
+	EXPECT_STATUS(t, ndk_control_cq_interrupt_moderation(c->cq->cq, LONG, t->arg), 0);
+	if (!cqt_flood_receives(c))
 		return;
-	p->a.rcq = tiny;
-	if (!t_end_qp(&p->a) || !t_establish(&p->a, p->listener, &p->b))
-		return;
-	in = t_buf(&p->a, CQT_LEN);
-	out = t_buf(&p->b, CQT_LEN);
-	if (!in || !out)
-		return;
-	EXPECT_STATUS(t, ndk_control_cq_interrupt_moderation(tiny->cq, LONG, t->arg), 0);
-	for (i = 0; i < FLOOD; i++)
-		if (!EXPECT_STATUS(t, t_post_receive(&p->a, i, in, 0, CQT_LEN), 0))
-			return;
 	/* Where completions are counted, enough of them are no error yet. */
-	for (i = 0; i < FLOOD; i++)
-		t_post_send(&p->b, i, out, 0, CQT_LEN, 0);
+	cqt_flood(c);
 	end = jiffies + t_ticks(10);
-	while (!tiny->status && time_before(jiffies, end)) {
-		ndk_arm_cq(tiny->cq, NDK_CQ_NOTIFY_ANY);
-		if (!EXPECT(t, wait_for_completion_timeout(&tiny->notified, t_ticks(10))))
+	while (!c->cq->status && time_before(jiffies, end)) {
+		ndk_arm_cq(c->cq->cq, NDK_CQ_NOTIFY_ANY);
+		if (!EXPECT(t, wait_for_completion_timeout(&c->cq->notified, t_ticks(10))))
 			return;
 		t_sleep(5);
 	}
-	EXPECT_STATUS(t, tiny->status, -EOVERFLOW);
+	EXPECT_STATUS(t, c->cq->status, -EOVERFLOW);
 }
 
 /* --- close ---------------------------------------------------------------- */

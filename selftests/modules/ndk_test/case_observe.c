@@ -5,6 +5,7 @@
 
 #include <ndk/ndk_query.h>
 
+#include "cqt.h"
 #include "ndk_test.h"
 
 struct ndk_open_params t_the(enum t_side side)
@@ -332,41 +333,22 @@ static void errors_are_counted(struct t *t)
 	EXPECT_EQ(t, after[SIDE_B].active_connection, before[SIDE_B].active_connection);
 }
 
-#define FLOOD 1200
-
 /* Proves: 9.6-counters */
 static void failed_cqs_are_counted(struct t *t)
 {
-	const struct t_cfg cfg = { .depth = FLOOD, .cq_depth = 2 * FLOOD, .sge = 1 };
-	struct t_pair *p = t_pair_unconnected(t, &cfg);
+	struct cqt *c = cqt_tiny(t, 1);
 	struct ndk_counters *before;
-	struct t_buf *in, *out;
-	struct t_cq *tiny;
-	int i;
 
-	if (!p)
-		return;
-	t_close(t, &p->a.qp->header);
-	tiny = t_cq(&p->a, 1);
-	if (!tiny)
-		return;
-	p->a.rcq = tiny;
-	if (!t_end_qp(&p->a) || !t_establish(&p->a, p->listener, &p->b))
-		return;
-	in = t_buf(&p->a, 64);
-	out = t_buf(&p->b, 64);
-	if (!in || !out)
+	if (!c)
 		return;
 	before = read_both(t);
-	for (i = 0; i < FLOOD; i++)
-		if (!EXPECT_STATUS(t, t_post_receive(&p->a, i, in, 0, 64), 0))
-			return;
-	ndk_arm_cq(tiny->cq, NDK_CQ_NOTIFY_ERRORS);
-	for (i = 0; i < FLOOD; i++)
-		t_post_send(&p->b, i, out, 0, 64, 0);
-	EXPECT(t, wait_for_completion_timeout(&tiny->notified, t_ticks(10)));
-	EXPECT_STATUS(t, tiny->status, -EOVERFLOW);
-	t_wait_gone(&p->a);
+	if (!cqt_flood_receives(c))
+		return;
+	ndk_arm_cq(c->cq->cq, NDK_CQ_NOTIFY_ERRORS);
+	cqt_flood(c);
+	EXPECT(t, wait_for_completion_timeout(&c->cq->notified, t_ticks(10)));
+	EXPECT_STATUS(t, c->cq->status, -EOVERFLOW);
+	t_wait_gone(&c->p->a);
 	CHANGED(t, SIDE_A, before, .cq_error = 1, .connection_error = 1, .active_connection = -1);
 }
 

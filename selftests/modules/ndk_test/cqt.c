@@ -65,3 +65,43 @@ bool cqt_second(struct t_pair *p, struct t_end *a2, struct t_end *b2)
 	init_completion(&b2->gone_done);
 	return t_end_qp(a2) && t_end_qp(b2) && t_establish(a2, p->listener, b2);
 }
+
+struct cqt *cqt_tiny(struct t *t, u32 depth)
+{
+	const struct t_cfg cfg = { .depth = CQT_FLOOD, .cq_depth = 2 * CQT_FLOOD, .sge = 1 };
+	struct cqt *c = t_alloc(t, sizeof(*c));
+	struct t_pair *p = t_pair_unconnected(t, &cfg);
+
+	if (!p)
+		return NULL;
+	c->t = t;
+	c->p = p;
+	t_close(t, &p->a.qp->header);
+	c->cq = t_cq(&p->a, depth);
+	if (!c->cq)
+		return NULL;
+	p->a.rcq = c->cq;
+	if (!t_end_qp(&p->a) || !t_establish(&p->a, p->listener, &p->b))
+		return NULL;
+	c->in = t_buf(&p->a, CQT_LEN);
+	c->out = t_buf(&p->b, CQT_LEN);
+	return c->in && c->out ? c : NULL;
+}
+
+bool cqt_flood_receives(struct cqt *c)
+{
+	int i;
+
+	for (i = 0; i < CQT_FLOOD; i++)
+		if (!EXPECT_STATUS(c->t, t_post_receive(&c->p->a, i, c->in, 0, CQT_LEN), 0))
+			return false;
+	return true;
+}
+
+void cqt_flood(struct cqt *c)
+{
+	int i;
+
+	for (i = 0; i < CQT_FLOOD; i++)
+		t_post_send(&c->p->b, i, c->out, 0, CQT_LEN, 0);
+}

@@ -27,4 +27,13 @@ void cqt_empty(struct cqt *c);
 /* A second connection between the same two ends, on the CQs of the first. */
 bool cqt_second(struct t_pair *p, struct t_end *a2, struct t_end *b2);
 
+/* More than any rounding up of a small CQ, or room in it for a provider's own, can hold. */
+#define CQT_FLOOD 1200
+
+/* The same as cqt_setup(), with a CQ that was asked for with so many entries, and room for a flood in all else. */
+struct cqt *cqt_tiny(struct t *t, u32 depth);
+/* Posts the receives of a flood, and sends it. */
+bool cqt_flood_receives(struct cqt *c);
+void cqt_flood(struct cqt *c);
+
 #endif /* _NDK_TEST_CQT_H */
