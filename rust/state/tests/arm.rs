@@ -525,6 +525,7 @@ fn wait(count: &AtomicU32, value: u32) {
 
 /// A completion between an empty poll and the arm, or at the same time as it, a million times.
 // Proves: 7.4-fires, 7.4-new-since, 7.4-one-shot
+// Bug: B29, K6
 #[test]
 fn a_million_rounds_lose_no_notification_and_make_none_too_many() {
     const ROUNDS: u32 = 1_000_000;

@@ -94,6 +94,7 @@ impl World {
 }
 
 /// Every interleaving of calls, reports and the worker, with up to two attempts to connect.
+// Bug: B20, K3
 #[test]
 fn the_queue_of_the_worker_never_overflows() {
     let mut seen = HashSet::new();

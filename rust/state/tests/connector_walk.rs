@@ -301,6 +301,7 @@ fn closes(connector: Connector, monitor: Monitor) {
 
 /// Every sequence of up to `DEPTH` events, from both kinds of connectors. Sequences that end in the same
 /// state of connector and monitor are walked on once.
+// Bug: B8
 #[test]
 fn every_sequence_of_events_keeps_the_invariants() {
     const DEPTH: usize = 12;

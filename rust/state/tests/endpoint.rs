@@ -61,6 +61,7 @@ const OTHER: Address = v4(3, 445);
 
 /// Proves: 4.1-listener, 4.1-connector, 5.3-IDLE-connect-shared-address, 5.6-CREATED-listen-busy,
 /// 5.7-create-busy
+// Bug: B12
 #[test]
 fn a_local_address_has_one_user() {
     type Taker = fn(&mut Map) -> Result<Address, Status>;

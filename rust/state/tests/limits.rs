@@ -9,6 +9,7 @@ use ndk_state::status::Status;
 use proptest::prelude::*;
 
 /// Proves: 6.1-limits
+// Bug: B68, B86
 #[test]
 fn limits_are_inclusive() {
     assert_eq!(check_limit(0, 0), Ok(()));
@@ -18,6 +19,7 @@ fn limits_are_inclusive() {
 }
 
 /// Proves: 5.9-capped, 5.9-zero
+// Bug: B26
 #[test]
 fn read_limits_are_capped_never_refused_and_never_wrap() {
     let limits = ReadLimits::capped(300, 1000, 16, 500);

@@ -360,6 +360,7 @@ fn step(listener: Listener, mut monitor: Monitor, input: Input) -> (Listener, Mo
     (next, monitor)
 }
 
+// Bug: B8
 #[test]
 fn every_sequence_of_events_keeps_the_invariants() {
     let mut seen = HashSet::new();

@@ -115,6 +115,7 @@ fn a_read_with_local_invalidate_is_one_request() {
 }
 
 /// Proves: 7.1-refused
+// Bug: B66, K15
 #[test]
 fn a_refused_post_leaves_no_trace() {
     let ring = Ring::new(8, 0).unwrap();

@@ -46,6 +46,7 @@ const TABLE: &[(&str, i32, u32)] = &[
 ];
 
 /// Proves: 6.11-statuses
+// Bug: B57, K10
 #[test]
 fn the_table_is_as_designed() {
     assert_eq!(Status::ALL.len(), TABLE.len());

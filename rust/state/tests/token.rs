@@ -547,6 +547,7 @@ fn the_key_counts_in_its_low_byte() {
     assert_eq!(key, start);
 }
 
+// Bug: B47
 #[test]
 fn windows_touch_the_pages_of_their_bytes() {
     let pages = |start, length| {

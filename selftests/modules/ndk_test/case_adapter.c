@@ -265,6 +265,7 @@ static void info_sane(struct t *t)
 
 /* A limit that cannot be had is none. Depths are tried up to what memory allows. */
 /* Proves: CREATE_CQ.ok, CREATE_QP.ok, 6.1-limits */
+/* Bug: B68 */
 static void limits_can_be_had(struct t *t)
 {
 	struct ndk_adapter *adapter = t_adapter(t, SIDE_A);

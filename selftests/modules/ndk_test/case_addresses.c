@@ -193,6 +193,7 @@ static int listen_status(struct t_end *e, int family, u16 port)
 }
 
 /* Proves: 4.1-listener, 5.6-CREATED-listen-busy */
+/* Bug: B12, B113 */
 static void address_in_use(struct t *t)
 {
 	struct t_end *e = t_alloc(t, sizeof(*e)), *again = t_alloc(t, sizeof(*again));
@@ -399,6 +400,7 @@ static void private_data(struct t *t)
 }
 
 /* Proves: REJECT.ok, 5.3-CONNECTING-refused, 5.8-callee */
+/* Bug: B13 */
 static void reject_data(struct t *t)
 {
 	struct t_pair *p = t_pair_unconnected(t, NULL);
@@ -423,6 +425,7 @@ static void reject_data(struct t *t)
 
 /* Too long at accept and at reject: refused, and the connector is as it was. */
 /* Proves: ACCEPT.bad-argument, REJECT.bad-argument, 5.4-INCOMING-accept-long-data, 5.8-too-long */
+/* Bug: B26 */
 static void too_long_data(struct t *t)
 {
 	struct t_pair *p = t_pair_unconnected(t, NULL);
@@ -475,6 +478,7 @@ static const struct limits limits[] = {
 
 /* Each side may send what the other takes; nothing above the adapter's own, silently. */
 /* Proves: 5.9-negotiated */
+/* Bug: B26 */
 static void read_limits(struct t *t)
 {
 	const struct limits *l = &limits[t->arg];

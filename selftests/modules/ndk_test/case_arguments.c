@@ -48,6 +48,7 @@ static void never(void *context, int status)
 /*
  * Proves: CREATE_CQ.bad-argument, CREATE_COMPLETION.bad-argument, CQ_NOTIFICATION_CALLBACK.bad-argument, 6.1-limits
  */
+/* Bug: B68, B75 */
 static void create_cq(struct t *t)
 {
 	struct t_end *e = end_of(t, false);
@@ -142,6 +143,7 @@ static void try_qp(struct t_end *e, const struct qp_args *a, int status)
 } while (0)
 
 /* Proves: CREATE_QP.bad-argument, CREATE_COMPLETION.bad-argument, 6.1-limits */
+/* Bug: B68, B75 */
 static void create_qp(struct t *t)
 {
 	struct t_end *e = end_of(t, false), *b = t_alloc(t, sizeof(*b));
@@ -251,6 +253,7 @@ static void register_mr(struct t *t)
 }
 
 /* Proves: REGISTER_MR.bad-argument, 6.1-limits */
+/* Bug: B63, B75 */
 static void register_too_much(struct t *t)
 {
 	struct t_end *e = end_of(t, false);
@@ -292,6 +295,7 @@ static void register_too_much(struct t *t)
  * Proves: REGISTER_MR.wrong-state, DEREGISTER_MR.wrong-state, DEREGISTER_MR.bad-argument,
  * INITIALIZE_FAST_REGISTER_MR.wrong-state, 7.7-mr-kind, 7.7-mr-again
  */
+/* Bug: B64 */
 static void mr_in_the_wrong_state(struct t *t)
 {
 	struct t_end *e = end_of(t, false);

@@ -11,6 +11,7 @@
  * 2.4-pending, 4.3-families, 5.3-IDLE-connect, 5.3-CONNECTING-accepted, 5.3-ACCEPTED-complete,
  * 5.3-COMPLETING-success, 5.4-event, 5.4-INCOMING-accept, 5.4-ACCEPTING-success, 5.6-LISTENING-event
  */
+/* Bug: B16 */
 static void connects(struct t *t)
 {
 	const struct t_cfg cfg = { .family = t->arg };
@@ -21,6 +22,7 @@ static void connects(struct t *t)
 }
 
 /* Proves: CONNECT.ok, ACCEPT.ok, COMPLETE_CONNECT.ok, 4.4-new-connector */
+/* Bug: B20 */
 static void connects_many_times(struct t *t)
 {
 	struct t_pair *p = t_pair_unconnected(t, NULL);

@@ -8,6 +8,7 @@
 /* --- arm ------------------------------------------------------------------ */
 
 /* Proves: CQ_NOTIFICATION_CALLBACK.wrong-state, 7.4-no-arm */
+/* Bug: B60, K7 */
 static void nothing_without_arm(struct t *t)
 {
 	struct cqt *c = cqt_setup(t, NULL);
@@ -43,6 +44,7 @@ static void once_per_arm(struct t *t)
 
 /* The consumer finds the CQ empty, a completion comes, the consumer arms. */
 /* Proves: ARM_CQ.ok, 7.4-new-since */
+/* Bug: B102 */
 static void between_poll_and_arm(struct t *t)
 {
 	struct cqt *c = cqt_setup(t, NULL);
@@ -172,6 +174,7 @@ static void arm_again(struct t_cq *cq)
 }
 
 /* Proves: ARM_CQ.softirq, 7.4-one-shot, 7.4-serial */
+/* Bug: B28 */
 static void arm_inside(struct t *t)
 {
 	struct cqt *c = cqt_setup(t, NULL);
@@ -245,6 +248,7 @@ static void drive(struct t *t, struct cqt *c, struct driven *d)
 }
 
 /* Proves: ARM_CQ.softirq, GET_CQ_RESULTS_EX.softirq, RECEIVE.softirq, 7.4-serial */
+/* Bug: B28 */
 static void driven_by_callbacks(struct t *t)
 {
 	struct cqt *c = cqt_setup(t, NULL);
@@ -308,6 +312,7 @@ static void two_forms_one_queue(struct t *t)
 }
 
 /* Proves: FLUSH.ok, GET_CQ_RESULTS_EX.ok, 7.6-only-this */
+/* Bug: B29 */
 static void two_qps_one_cq(struct t *t)
 {
 	struct t_end *a2 = t_alloc(t, sizeof(*a2)), *b2 = t_alloc(t, sizeof(*b2));
@@ -353,6 +358,7 @@ static void two_qps_one_cq(struct t *t)
 /* --- overrun -------------------------------------------------------------- */
 
 /* Proves: CQ_NOTIFICATION_CALLBACK.ok, 7.2-cq-fault, 7.4-fault-latched */
+/* Bug: K8 */
 static void overrun(struct t *t)
 {
 	struct cqt *c = cqt_tiny(t, 1);
@@ -420,6 +426,7 @@ static bool placed(struct cqt *c)
  * armed, in the third after.
  * Proves: 7.4-new-since, 7.4-fires, 7.4-one-shot, ARM_CQ.ok
  */
+/* Bug: B29, B102, K6 */
 static void rounds(struct t *t)
 {
 	struct cqt *c = cqt_setup(t, NULL);
@@ -460,6 +467,7 @@ static void rounds(struct t *t)
  * Success has none, failures have the device's.
  * Proves: GET_CQ_RESULTS_EX.ok
  */
+/* Bug: B57, B110 */
 static void error_codes(struct t *t)
 {
 	struct cqt *c = cqt_setup(t, NULL);

@@ -30,6 +30,7 @@ static void transfer(struct t_end *from, struct t_end *to, size_t size, u32 seed
 }
 
 /* Proves: SEND.ok, RECEIVE.ok, 7.1-accepted */
+/* Bug: B50 */
 static void send_size(struct t *t)
 {
 	struct t_pair *p = t_pair(t, NULL);
@@ -151,6 +152,7 @@ static void mr_and_lam_in_one_request(struct t *t)
 #define REMOTE (NDK_MR_FLAG_ALLOW_REMOTE_READ | NDK_MR_FLAG_ALLOW_REMOTE_WRITE)
 
 /* Proves: WRITE.ok */
+/* Bug: B50 */
 static void write_size(struct t *t)
 {
 	size_t size = t->arg, room = max(size, 1UL) + 128;
@@ -178,6 +180,7 @@ static void write_size(struct t *t)
 }
 
 /* Proves: READ.ok */
+/* Bug: B50 */
 static void read_size(struct t *t)
 {
 	size_t size = t->arg, room = max(size, 1UL) + 128;
@@ -369,6 +372,7 @@ static void inline_of_the_limit(struct t *t)
 
 /* A message that carries what a read brings, many times: without the fence it would carry what was there before. */
 /* Proves: 6.6-fence */
+/* Bug: B34 */
 static void read_fence(struct t *t)
 {
 	struct t_pair *p = t_pair(t, NULL);

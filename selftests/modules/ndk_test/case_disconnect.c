@@ -7,6 +7,7 @@
  * Proves: DISCONNECT.ok, DISCONNECT_EVENT_CALLBACK.ok, 5.5-CONNECTED-disconnect, 5.5-CONNECTED-peer-disconnect,
  * 5.5-PEER_GONE-disconnect, 5.5-DISCONNECTING-done, 5.10-event-whom, 5.10-once
  */
+/* Bug: B116 */
 static void one_after_the_other(struct t *t)
 {
 	struct t_pair *p = t_pair(t, NULL);
@@ -35,6 +36,7 @@ static void one_after_the_other(struct t *t)
 }
 
 /* Proves: DISCONNECT.ok, 5.5-DISCONNECTING-race */
+/* Bug: B97 */
 static void both_at_once(struct t *t)
 {
 	struct t_await *w1, *w2;

@@ -45,6 +45,7 @@ static void create(struct t *t)
 }
 
 /* Proves: CREATE_QP_WITH_SRQ.no-resources, 2.3-failed, 2.3-memory */
+/* Bug: B40 */
 static void create_with_srq(struct t *t)
 {
 	struct t_end *e = t_alloc(t, sizeof(*e));
@@ -634,7 +635,9 @@ static const struct t_case cases[] = {
 	{ "open_adapter", open_adapter },
 	{ "register_client", register_client },
 	{ "create_pd", create, KIND_PD }, /* Proves: CREATE_PD.no-resources */
+	/* Bug: B76 */
 	{ "create_cq", create, KIND_CQ }, /* Proves: CREATE_CQ.no-resources */
+	/* Bug: B40, S20 */
 	{ "create_qp", create, KIND_QP }, /* Proves: CREATE_QP.no-resources */
 	{ "create_srq", create, KIND_SRQ }, /* Proves: CREATE_SRQ.no-resources */
 	{ "create_qp_with_srq", create_with_srq, KIND_QP },

@@ -109,6 +109,7 @@ static void peer_is_refused(struct ft *f, u32 token)
 /* --- a life --------------------------------------------------------------- */
 
 /* Proves: FAST_REGISTER.ok, INVALIDATE.ok, GET_REMOTE_TOKEN_FROM_MR.ok, 6.5-types, 7.7-tokens-early */
+/* Bug: B41 */
 static void register_use_invalidate(struct t *t)
 {
 	struct ft *f = setup(t, true);
@@ -509,6 +510,7 @@ static void read_and_local_invalidate(struct t *t)
 /* --- close ---------------------------------------------------------------- */
 
 /* Proves: 3.1-MR, 7.2-bad-remote, 12-mr-implicit */
+/* Bug: B123 */
 static void closed_while_valid(struct t *t)
 {
 	struct ft *f = setup(t, true);
@@ -525,6 +527,7 @@ static void closed_while_valid(struct t *t)
 
 /* Of a registration that was flushed nobody knows whether it was made; made ready again, the MR serves another QP. */
 /* Proves: INITIALIZE_FAST_REGISTER_MR.ok, 7.6-cancels */
+/* Bug: B120 */
 static void flushed(struct t *t)
 {
 	struct ft *f = setup(t, true);

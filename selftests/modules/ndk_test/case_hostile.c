@@ -418,6 +418,7 @@ static const struct t_case cases[] = {
 	{ "message_much_too_large", too_large_message, SZ_16K },
 	{ "reads_one_byte_beyond_a_region", reaches_for, READ_BEYOND },
 	{ "reads_far_beyond_a_region", reaches_for, READ_FAR_BEYOND },
+	/* Bug: B46, K13 */
 	{ "reads_around_the_end_of_addresses", reaches_for, READ_WRAPPING },
 	{ "writes_beyond_a_region", reaches_for, WRITE_BEYOND },
 	{ "writes_where_it_may_read", reaches_for, WRITE_WITHOUT_RIGHT },
@@ -431,6 +432,7 @@ static const struct t_case cases[] = {
 	{ "never_completes_the_handshake", never_completes },
 	/* Proves: 5.3-CONNECTING-accepted, 5.3-ACCEPTED-data */
 	{ "raw_listener_accepts_with_data", raw_listener, ACCEPTS_WITH_DATA },
+	/* Bug: B13 */
 	{ "raw_listener_rejects_with_data", raw_listener, REJECTS_WITH_DATA }, /* Proves: 5.3-CONNECTING-refused */
 	{ "raw_listener_breaks_off", raw_listener, REJECTS_IN_SILENCE }, /* Proves: 5.3-CONNECTING-refused */
 	{ "raw_listener_accepts_and_goes", raw_listener, GOES_AFTER_ACCEPT }, /* Proves: 5.3-ACCEPTED-abandoned */

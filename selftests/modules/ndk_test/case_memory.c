@@ -215,6 +215,7 @@ static void in_bounds(struct t *t)
 enum bound { READ_BEHIND, READ_BEFORE, WRITE_BEHIND, WRITE_BEFORE, READ_WRAPS, WRITE_WRAPS, READ_ACROSS };
 
 /* Proves: 7.2-bad-remote, 7.2-error-ends */
+/* Bug: B46 */
 static void out_of_bounds(struct t *t)
 {
 	struct mt *m = setup(t);
@@ -255,6 +256,7 @@ static void out_of_bounds(struct t *t)
 /* --- tokens --------------------------------------------------------------- */
 
 /* Proves: DEREGISTER_MR.ok, 7.2-bad-remote */
+/* Bug: B67 */
 static void stale_token(struct t *t)
 {
 	struct mt *m = setup(t);
@@ -272,6 +274,7 @@ static void stale_token(struct t *t)
 }
 
 /* Proves: 3.1-MR, 7.2-bad-remote, 12-mr-implicit */
+/* Bug: B123 */
 static void token_of_a_closed_mr(struct t *t)
 {
 	struct mt *m = setup(t);
@@ -387,6 +390,7 @@ static void any_address(struct t *t)
 
 /* Begins and ends within a page, and lies in pages that are not neighbours. */
 /* Proves: REGISTER_MR.ok */
+/* Bug: B85, B100, K17 */
 static void scattered_pages(struct t *t)
 {
 	struct mt *m = setup(t);

@@ -34,6 +34,7 @@ static void cold_neighbour(struct t *t)
 }
 
 /* Proves: 5.3-CONNECTING-no-host */
+/* Bug: S2 */
 static void no_such_host(struct t *t)
 {
 	struct t_pair *p = t_pair_unconnected(t, NULL);
@@ -101,6 +102,7 @@ static const struct t_case cases[] = {
 	{ "cold_over_ipv6", cold_neighbour, AF_INET6 },
 	{ "no_such_host_and_retry", no_such_host },
 	{ "no_such_network_and_retry", no_such_network },
+	/* Bug: S5 */
 	{ "closed_between_two_looks", closed_while_looking },
 };
 

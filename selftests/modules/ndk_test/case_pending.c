@@ -377,6 +377,7 @@ static const struct t_case cases[] = {
 	{ "receive_cq_closed_while_a_qp_is_made", create_qp, ITS_RECEIVE_CQ },
 	/* Proves: CREATE_QP.close-pending, 3.1-CQ, 12-cancelled */
 	{ "initiator_cq_closed_while_a_qp_is_made", create_qp, ITS_INITIATOR_CQ },
+	/* Bug: B64 */
 	{ "mr_closed_while_deregistering", closed_while_deregistering },
 	{ "mr_closed_while_made_ready", closed_while_initializing },
 	{ "listener_closed_while_it_begins_to_listen", listens },

@@ -346,6 +346,7 @@ static void silent_sends_do_not_notify(struct t *t)
 }
 
 /* Proves: 6.4-silent, 7.6-cancels */
+/* Bug: B101 */
 static void silent_failures(struct t *t)
 {
 	struct qt *q = setup(t, NULL, true);
@@ -393,6 +394,7 @@ static void silent_then_failure(struct t *t)
 /* --- flush and close ------------------------------------------------------ */
 
 /* Proves: FLUSH.ok, 5.5-CONNECTED-flush, 7.6-cancels, 7.6-drain */
+/* Bug: B56, B110, K9 */
 static void flush_everything(struct t *t)
 {
 	struct qt *q = setup(t, NULL, true);
@@ -414,6 +416,7 @@ static void flush_everything(struct t *t)
 }
 
 /* Proves: FLUSH.wrong-state */
+/* Bug: B110 */
 static void flush_before_connect(struct t *t)
 {
 	struct qt *q = setup(t, NULL, false);
@@ -495,6 +498,7 @@ out:
 
 /* Requests of all kinds are in flight in both directions. */
 /* Proves: SEND.close-pending, WRITE.close-pending, RECEIVE.close-pending, 5.5-CONNECTED-close, 7.1-accepted */
+/* Bug: B39, B107 */
 static void close_in_mid_transfer(struct t *t)
 {
 	const struct t_cfg cfg = { .depth = MANY, .cq_depth = 4 * MANY, .one_cq = true };
@@ -559,6 +563,7 @@ static int post_until_refused(void *arg)
 
 /* Flush, or close of the connector, while another thread posts: both are allowed to run at the same time. */
 /* Proves: 3.1-concurrent */
+/* Bug: B39 */
 static void race_with_posts(struct t *t)
 {
 	const struct t_cfg cfg = { .depth = 2 * MANY, .cq_depth = 4 * MANY, .one_cq = true, .sge = 1 };

@@ -182,6 +182,7 @@ static void works_again(struct t *t)
 }
 
 /* Proves: 5.5-CONNECTED-abort, 12-removal */
+/* Bug: B124, S12, S14, S21, K4 */
 static void busy_connections(struct t *t)
 {
 	char ns = t->arg == SIDE_A ? 'a' : 'b';
@@ -335,6 +336,7 @@ static void everything_is_enodev(struct t *t)
 
 /* What is under way when the device goes: each ends, none with success that was none. */
 /* Proves: 12-removal */
+/* Bug: B124 */
 static void pending_requests(struct t *t)
 {
 	struct t_pair *connecting = t_pair_unconnected(t, NULL), *incoming = t_pair_unconnected(t, NULL);
@@ -509,6 +511,7 @@ static void clients_hear(struct t *t)
 
 /* An adapter that nobody closes stays open over several lives of the link. */
 /* Proves: 12-removal */
+/* Bug: S11, S17, S18, S19 */
 static void held_over_several_lives(struct t *t)
 {
 	struct ndk_adapter *held[3];

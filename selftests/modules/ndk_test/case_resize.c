@@ -433,6 +433,7 @@ static int poll_thread(void *arg)
  * Nothing is lost and nothing comes twice or out of order while the CQ changes all the time.
  * Proves: 8.4-resize
  */
+/* Bug: B30 */
 static void under_traffic(struct t *t)
 {
 	struct flow *f = t_alloc(t, sizeof(*f));
@@ -556,6 +557,7 @@ static const struct t_case cases[] = {
 	{ "holds_what_both_have", holds_what_both_have },
 	{ "qp_from_before_goes", first_qp_goes },
 	{ "not_below_what_is_queued", not_below_what_is_queued },
+	/* Bug: B91 */
 	{ "more_than_can_be_kept_is_refused", more_than_can_be_kept },
 	{ "overrun_of_one_kills_all_qps", overrun },
 	{ "under_traffic_that_notifies", under_traffic, 0 },

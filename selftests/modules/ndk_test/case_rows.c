@@ -119,6 +119,7 @@ static void goes_on(struct t *t, struct scene *s, enum stage state)
  * COMPLETE_CONNECT_EX.wrong-state, ACCEPT.wrong-state, ACCEPT_EX.wrong-state, REJECT.wrong-state, DISCONNECT.wrong-state,
  * GET_CONNECTION_DATA.wrong-state, GET_LOCAL_ADDRESS.wrong-state, GET_PEER_ADDRESS.wrong-state, 12-wrong-state, 2.4-inline
  */
+/* Bug: B8, S3, S4 */
 static void calls_in(struct t *t)
 {
 	struct scene *s = t_alloc(t, sizeof(*s));

@@ -189,6 +189,7 @@ static void close_at_once(struct t_await *w)
 #define RACES 200
 
 /* Proves: CREATE_COMPLETION.ok, 2.3-pending, 2.3-out-pointer, 3.1, 3.2, 3.3, 3.4 */
+/* Bug: K1 */
 static void completions_race_with_calls(struct t *t)
 {
 	struct racing *r = t_alloc(t, RACES * sizeof(*r));
@@ -226,6 +227,7 @@ static void close_the_mr(struct t_await *w)
 }
 
 /* Proves: REQUEST_COMPLETION.ok, REQUEST_COMPLETION.close-pending, 2.4-pending, 3.2, 3.3, 3.4 */
+/* Bug: B71 */
 static void requests_race_with_calls(struct t *t)
 {
 	struct t_end *e = t_alloc(t, sizeof(*e));

@@ -243,6 +243,7 @@ static void same_connection(struct t *t)
 }
 
 /* Proves: 5.7-OPEN-elsewhere, 5.7-create-busy, 5.3-IDLE-connect-shared-address, 5.6-CREATED-listen-busy */
+/* Bug: B12 */
 static void address_in_use(struct t *t)
 {
 	int family = t->arg, other = family == AF_INET ? AF_INET6 : AF_INET;

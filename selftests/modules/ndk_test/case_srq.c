@@ -26,6 +26,7 @@ static int try_srq(struct t_end *e, u32 depth, u32 sge, u32 threshold, int cpu)
 }
 
 /* Proves: CREATE_SRQ.bad-argument, CREATE_SRQ.ok, 8.2-affinity, SRQ_NOTIFICATION_CALLBACK.bad-argument */
+/* Bug: B68, B75 */
 static void create_arguments(struct t *t)
 {
 	struct t_end *e = t_alloc(t, sizeof(*e));
@@ -332,6 +333,7 @@ static void armed_again(struct t *t)
 }
 
 /* Proves: MODIFY_SRQ.ok, 8.5-threshold-now */
+/* Bug: B59 */
 static void below_already(struct t *t)
 {
 	struct t_shared *s = t_shared(t, 2, 32, 0);
@@ -439,6 +441,7 @@ static void refill(struct t_srq *srq)
 }
 
 /* Proves: SRQ_RECEIVE.softirq, MODIFY_SRQ.softirq, SRQ_NOTIFICATION_CALLBACK.softirq, 8.5-threshold-once */
+/* Bug: B28 */
 static void refilled_by_notifications(struct t *t)
 {
 	struct t_shared *s = t_shared(t, 2, 8, 0);
@@ -492,6 +495,7 @@ static void affinity(struct t *t)
 /* --- depth ---------------------------------------------------------------- */
 
 /* Proves: MODIFY_SRQ.ok, MODIFY_SRQ.bad-argument, MODIFY_SRQ.no-resources, 8.5-modify-busy */
+/* Bug: B42 */
 static void depth(struct t *t)
 {
 	struct t_shared *s = t_shared(t, 1, 4, 0);

@@ -66,6 +66,7 @@ static void disconnect(struct t *t)
 
 /* What a QP has received is the consumer's, also when the QP is gone before it looks. */
 /* Proves: 8.5-results, 3.1-QP */
+/* Bug: B55 */
 static void results_of_closed_qp(struct t *t)
 {
 	struct t_shared *s = t_shared(t, 2, 16, 0);
@@ -421,6 +422,7 @@ static void fails(struct t *t)
 }
 
 /* Proves: 12-removal, CREATE_SRQ.wrong-state, CREATE_QP_WITH_SRQ.wrong-state, MODIFY_SRQ.wrong-state, SRQ_RECEIVE.wrong-state */
+/* Bug: B124 */
 static void device_goes(struct t *t)
 {
 	struct t_shared *s = t_shared(t, 2, 32, 4);
@@ -549,6 +551,7 @@ out:
 
 /* Eight QPs, each polled in a thread of its own, take from one SRQ of which the depth changes meanwhile. */
 /* Proves: 8.5-results, SRQ_RECEIVE.ok, MODIFY_SRQ.ok */
+/* Bug: B107 */
 static void crowd(struct t *t)
 {
 	struct t_shared *s = t_shared(t, T_SHARED, T_PLACES, 0);

@@ -86,6 +86,7 @@ static void close_all(struct t *t, struct scene *s, enum stage from, enum stage 
 
 /* No packet of the peer arrives any more, and none reaches it. */
 /* Proves: CLOSE_OBJECT.wrong-state, 3.1-CONNECTOR, 3.8, 3.9 */
+/* Bug: B2, B38, K2 */
 static void peer_silent(struct t *t)
 {
 	enum stage from = t->arg, to = from == A_IDLE ? P_INCOMING : STATES;
@@ -99,6 +100,7 @@ static void peer_silent(struct t *t)
 
 /* A connect on its way to a host that does not answer at all. */
 /* Proves: CONNECT.close-pending, 3.9, 5.3-CONNECTING-close, 12-cancelled */
+/* Bug: B2 */
 static void connecting_to_a_silent_peer(struct t *t)
 {
 	struct t_pair *p = t_pair_unconnected(t, NULL);
@@ -119,6 +121,7 @@ static void connecting_to_a_silent_peer(struct t *t)
 
 /* The link of the peer is deleted under the connection. */
 /* Proves: CLOSE_OBJECT.wrong-state, 3.1-CONNECTOR, 3.8, 3.9 */
+/* Bug: B38, S22, S23 */
 static void peer_dead(struct t *t)
 {
 	enum stage from = t->arg, to = from == A_IDLE ? P_INCOMING : STATES;
@@ -208,6 +211,7 @@ static struct t_await *closing_await(struct everything *v, const char *what)
 }
 
 /* Proves: 3.4 */
+/* Bug: B21, B24, K5 */
 static void from_inside(struct t *t)
 {
 	struct everything *v = t_alloc(t, sizeof(*v));
@@ -374,6 +378,7 @@ static void event_has_returned(struct t_await *w)
 }
 
 /* Proves: 3.8, 3.10 */
+/* Bug: K2, B101 */
 static void waits_for_a_running_event(struct t *t)
 {
 	struct t_pair *p = t->arg == CONNECT_EVENT ? t_pair_unconnected(t, NULL) : t_pair(t, NULL);

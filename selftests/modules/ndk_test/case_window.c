@@ -101,6 +101,7 @@ static int deregister(struct wt *w)
 /* --- a life --------------------------------------------------------------- */
 
 /* Proves: BIND.ok, INVALIDATE.ok, GET_REMOTE_TOKEN_FROM_MW.ok, CREATE_MW.ok, 7.7-tokens-early */
+/* Bug: B41 */
 static void bind_use_unbind(struct t *t)
 {
 	struct wt *w = setup(t, NDK_MR_FLAG_ALLOW_LOCAL_WRITE);
@@ -213,6 +214,7 @@ static void several_windows_on_one_mr(struct t *t)
 }
 
 /* A window that is bound anew shows the new part only, from the post on, under another token. */
+/* Bug: B48 */
 static void bound_again(struct t *t)
 {
 	struct wt *w = setup(t, NDK_MR_FLAG_ALLOW_LOCAL_WRITE);
@@ -381,6 +383,7 @@ static void invalidated_twice_by_the_peer(struct t *t)
 /* --- what is refused ------------------------------------------------------ */
 
 /* Proves: BIND.bad-argument, BIND.wrong-state, 7.7-access, 7.1-refused */
+/* Bug: B45, B47 */
 static void bad_arguments(struct t *t)
 {
 	struct wt *w = setup(t, NDK_MR_FLAG_ALLOW_REMOTE_READ);

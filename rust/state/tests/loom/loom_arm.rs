@@ -112,6 +112,7 @@ impl Cq {
 }
 
 /// Proves: 7.4-new-since
+// Bug: B102, K6
 #[test]
 fn no_notification_is_lost_between_poll_and_arm() {
     model(3, || {

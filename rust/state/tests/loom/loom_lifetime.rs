@@ -44,6 +44,7 @@ impl Object {
     }
 }
 
+// Bug: B21, K3
 #[test]
 fn close_against_put_against_get() {
     model(3, || {

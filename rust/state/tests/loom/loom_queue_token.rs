@@ -9,6 +9,7 @@ use loom::thread;
 use ndk_state::queue::{Request, Retired, Ring};
 use ndk_state::token::{Event, Mr, Phase, Registration};
 
+// Bug: B37
 #[test]
 fn a_slot_is_filled_before_it_is_seen_and_read_before_it_is_filled_again() {
     model(3, || {
@@ -76,6 +77,7 @@ fn a_registration_is_made_by_one_of_two_posts() {
     });
 }
 
+// Bug: B64
 #[test]
 fn a_deregistration_and_a_bind_exclude_each_other() {
     model(3, || {

@@ -47,6 +47,7 @@ fn queue(depth: u32) -> Arc<(Srq, Slots)> {
     Arc::new((srq, slots))
 }
 
+// Bug: B70
 #[test]
 fn slots_come_back_from_two_pollers_and_none_is_lost() {
     model(3, || {
@@ -74,6 +75,7 @@ fn slots_come_back_from_two_pollers_and_none_is_lost() {
     });
 }
 
+// Bug: B37
 #[test]
 fn a_slot_is_read_before_it_is_filled_again() {
     model(3, || {
