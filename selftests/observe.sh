@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 # Capabilities, counters and tables of an adapter, and debugfs, which is read while objects and the device come and go.
-# kernels: uml-debug debug stock
+# kernels: uml-debug debug
 # timeout: 90
 . "$(dirname "$0")/ndk-test-lib.sh"
 

@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 # Devices go away under their consumers, and the module stays as long as it has one.
+# kernels: uml-debug debug stock
 # timeout: 180
 . "$(dirname "$0")/ndk-test-lib.sh"
 

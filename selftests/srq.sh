@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 # Receives in an SRQ go to whoever gets a message; it tells when it runs low; it outlives its QPs and they do not outlive it.
+# kernels: uml-debug debug
 # timeout: 90
 . "$(dirname "$0")/ndk-test-lib.sh"
 # Where the processor is emulated, what locks and contexts depend on.

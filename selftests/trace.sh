@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 # The tracepoints ndk:*: what a consumer does shows, in order and in pairs, and nothing does when nobody listens.
-# kernels: uml-debug debug stock
+# kernels: uml-debug stock
 # timeout: 60
 . "$(dirname "$0")/ndk-test-lib.sh"
 

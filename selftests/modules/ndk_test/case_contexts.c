@@ -1,12 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /* Calls from where nothing can sleep: in softirq, under a spinlock of the consumer, and from inside callbacks. */
 
-#include <linux/spinlock.h>
 #include <linux/workqueue.h>
 
 #include "ndk_test.h"
-
-static DEFINE_SPINLOCK(consumer_lock);
 
 struct softirq_call {
 	struct work_struct work;
@@ -18,9 +15,9 @@ static void do_in_softirq(struct work_struct *work)
 {
 	struct softirq_call *call = container_of(work, struct softirq_call, work);
 
-	spin_lock(&consumer_lock);
+	spin_lock(&t_consumer_lock);
 	call->run(call->arg);
-	spin_unlock(&consumer_lock);
+	spin_unlock(&t_consumer_lock);
 }
 
 /* Runs it in softirq and under a spinlock: a provider that sleeps there is told so by the kernel. */

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /* What is sent, read and written arrives, whatever its size and shape. */
 
-#include <linux/spinlock.h>
 
 #include "ndk_test.h"
 
@@ -464,8 +463,6 @@ static void more_reads_than_the_limit(struct t *t)
 
 /* --- contexts ------------------------------------------------------------- */
 
-static DEFINE_SPINLOCK(consumer_lock);
-
 /* Proves: SEND.softirq, RECEIVE.softirq, WRITE.softirq, ARM_CQ.softirq, GET_CQ_RESULTS_EX.softirq, 2.2-any-context */
 static void under_a_spinlock(struct t *t)
 {
@@ -486,7 +483,7 @@ static void under_a_spinlock(struct t *t)
 	if (!region || !in || !out)
 		return;
 	inline_sges(data, 32, &sge, 1);
-	spin_lock_bh(&consumer_lock);
+	spin_lock_bh(&t_consumer_lock);
 	rc[0] = t_post_receive(&p->b, 1, in, 0, 64);
 	rc[1] = t_post_receive(&p->b, 2, in, 64, 64);
 	rc[2] = t_post_send(&p->a, 3, out, 0, 64, 0);
@@ -494,7 +491,7 @@ static void under_a_spinlock(struct t *t)
 	rc[4] = t_post_write(&p->a, 5, out, 0, 64, region->base, region->remote, 0);
 	ndk_arm_cq(p->a.icq->cq, NDK_CQ_NOTIFY_ANY);
 	ndk_get_cq_results_ex(p->b.icq->cq, &r, 1);
-	spin_unlock_bh(&consumer_lock);
+	spin_unlock_bh(&t_consumer_lock);
 	EXPECT(t, !rc[0] && !rc[1] && !rc[2] && !rc[3] && !rc[4]);
 	t_drain(p->a.icq, 3, 0);
 	t_drain(p->b.rcq, 2, 0);

@@ -2,7 +2,6 @@
 /* The life of every kind of object: made, closed, in whatever order and from whatever context. */
 
 #include <linux/delay.h>
-#include <linux/spinlock.h>
 
 #include "ndk_test.h"
 
@@ -48,8 +47,6 @@ static void many_at_a_time(struct t *t)
 
 /* --- contexts ------------------------------------------------------------- */
 
-static DEFINE_SPINLOCK(consumer_lock);
-
 /* A provider that sleeps here is told so by the kernel. */
 /* Proves: CLOSE_OBJECT.softirq, 2.2-any-context */
 static void under_a_spinlock(struct t *t)
@@ -63,15 +60,15 @@ static void under_a_spinlock(struct t *t)
 	if (!t_end_init(t, e, SIDE_A, NULL))
 		return;
 	w = t_await(t, t_kind_name(t->arg));
-	spin_lock_bh(&consumer_lock);
+	spin_lock_bh(&t_consumer_lock);
 	rc = t_create_call(e, t->arg, w, &out);
-	spin_unlock_bh(&consumer_lock);
+	spin_unlock_bh(&t_consumer_lock);
 	h = t_create_end(e, t->arg, w, rc, &out, &status);
 	if (!EXPECT(t, h))
 		return;
-	spin_lock_bh(&consumer_lock);
+	spin_lock_bh(&t_consumer_lock);
 	closing = t_close_start(t, h);
-	spin_unlock_bh(&consumer_lock);
+	spin_unlock_bh(&t_consumer_lock);
 	t_join(closing);
 }
 

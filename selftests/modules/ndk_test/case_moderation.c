@@ -69,19 +69,18 @@ static void values(struct t *t)
 static void any_context(struct t *t)
 {
 	struct cqt *c = moderated(t, 0, 0);
-	DEFINE_SPINLOCK(lock);
 
 	if (!c)
 		return;
-	spin_lock_bh(&lock);
+	spin_lock_bh(&t_consumer_lock);
 	control(c, NEVER, 2, 0);
-	spin_unlock_bh(&lock);
+	spin_unlock_bh(&t_consumer_lock);
 	ndk_arm_cq(c->cq->cq, NDK_CQ_NOTIFY_ANY);
 	if (!deliver_nr(c, 1) || !cqt_quiet(c))
 		return;
-	spin_lock_bh(&lock);
+	spin_lock_bh(&t_consumer_lock);
 	control(c, 0, 0, 0);
-	spin_unlock_bh(&lock);
+	spin_unlock_bh(&t_consumer_lock);
 	cqt_notified(c);
 }
 

@@ -50,14 +50,13 @@ static void any_context(struct t *t)
 {
 	struct cqt *c = small(t);
 	struct t_await *w = t_await(t, "resize CQ");
-	DEFINE_SPINLOCK(lock);
 	int rc;
 
 	if (!c)
 		return;
-	spin_lock_bh(&lock);
+	spin_lock_bh(&t_consumer_lock);
 	rc = ndk_resize_cq(c->cq->cq, LARGE, t_done, w);
-	spin_unlock_bh(&lock);
+	spin_unlock_bh(&t_consumer_lock);
 	EXPECT_STATUS(t, t_wait(w, rc), 0);
 }
 

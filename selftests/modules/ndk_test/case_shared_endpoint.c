@@ -2,7 +2,6 @@
 /* One local address for several connectors. */
 
 #include <linux/kthread.h>
-#include <linux/spinlock.h>
 
 #include "raw.h"
 
@@ -626,8 +625,6 @@ static void wrong_state(struct t *t)
 
 /* --- contexts and closes -------------------------------------------------- */
 
-static DEFINE_SPINLOCK(consumer_lock);
-
 /* Proves: CONNECT_WITH_SHARED_ENDPOINT.softirq, GET_SHARED_ENDPOINT_LOCAL_ADDRESS.softirq, CREATE_SHARED_ENDPOINT.softirq */
 static void under_a_spinlock(struct t *t)
 {
@@ -640,10 +637,10 @@ static void under_a_spinlock(struct t *t)
 	if (!p || !t_share(&p->a, AF_INET, 0) || !connector_of(&p->a))
 		return;
 	connect = t_await(t, "connect");
-	spin_lock_bh(&consumer_lock);
+	spin_lock_bh(&t_consumer_lock);
 	status = t_shared_address(p->a.shared, &at);
 	rc = t_shared_connect_call(&p->a, &p->listener->address, connect);
-	spin_unlock_bh(&consumer_lock);
+	spin_unlock_bh(&t_consumer_lock);
 	EXPECT_STATUS(t, status, 0);
 	if (!t_pended(connect, rc))
 		return;

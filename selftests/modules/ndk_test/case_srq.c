@@ -2,7 +2,6 @@
 /* SRQs: who gets a receive, when they notify, how deep they are. */
 
 #include <linux/cpumask.h>
-#include <linux/spinlock.h>
 
 #include "ndk_test.h"
 
@@ -550,8 +549,6 @@ static void depth(struct t *t)
 	EXPECT_STATUS(t, t_shared_post(s, 1), -ENOBUFS);
 }
 
-static DEFINE_SPINLOCK(consumer_lock);
-
 /* Proves: MODIFY_SRQ.softirq, SRQ_RECEIVE.softirq, CREATE_SRQ.softirq, CREATE_QP_WITH_SRQ.softirq, 2.2-any-context */
 static void under_a_spinlock(struct t *t)
 {
@@ -569,22 +566,22 @@ static void under_a_spinlock(struct t *t)
 		return;
 	e->srq = s->srq;
 	w = t_await(t, "modify SRQ");
-	spin_lock_bh(&consumer_lock);
+	spin_lock_bh(&t_consumer_lock);
 	rc = ndk_modify_srq(s->srq, 3, 2, t_done, w);
 	EXPECT_STATUS(t, ndk_srq_receive(s->srq, CTX(1), NULL, 0), 0);
-	spin_unlock_bh(&consumer_lock);
+	spin_unlock_bh(&t_consumer_lock);
 	EXPECT_STATUS(t, t_wait(w, rc), 0);
 	t_srq_low(s);
 	w = t_await(t, "create QP with SRQ");
-	spin_lock_bh(&consumer_lock);
+	spin_lock_bh(&t_consumer_lock);
 	rc = t_create_call(e, KIND_QP, w, &out);
-	spin_unlock_bh(&consumer_lock);
+	spin_unlock_bh(&t_consumer_lock);
 	h = t_create_end(e, KIND_QP, w, rc, &out, &status);
 	if (!EXPECT(t, h))
 		return;
-	spin_lock_bh(&consumer_lock);
+	spin_lock_bh(&t_consumer_lock);
 	closing = t_close_start(t, h);
-	spin_unlock_bh(&consumer_lock);
+	spin_unlock_bh(&t_consumer_lock);
 	t_join(closing);
 }
 

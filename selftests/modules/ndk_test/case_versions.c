@@ -273,7 +273,6 @@ static void extensions(struct t *t)
 	struct all *all = make_all(t, (struct ndk_version) { 2, 1 });
 	struct ndk_extension x = { .dispatch = t_poison() };
 	query_extension_fn ask;
-	DEFINE_SPINLOCK(lock);
 	unsigned int i, n, v;
 	int rc;
 
@@ -284,9 +283,9 @@ static void extensions(struct t *t)
 			for (v = 0; v < ARRAY_SIZE(versions); v++) {
 				EXPECT_STATUS(t, ndk_query_extension(all->h[i], ask, &names[n], versions[v], &x),
 					      -EOPNOTSUPP);
-				spin_lock_bh(&lock);
+				spin_lock_bh(&t_consumer_lock);
 				rc = ndk_query_extension(all->h[i], ask, &names[n], versions[v], &x);
-				spin_unlock_bh(&lock);
+				spin_unlock_bh(&t_consumer_lock);
 				EXPECT_STATUS(t, rc, -EOPNOTSUPP);
 				EXPECT(t, x.dispatch == t_poison());
 			}

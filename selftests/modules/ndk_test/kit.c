@@ -80,6 +80,8 @@ void t_sleep(unsigned int ms)
 	fsleep((unsigned long)ms * USEC_PER_MSEC);
 }
 
+DEFINE_SPINLOCK(t_consumer_lock);
+
 /* What an out pointer holds before a call, and after one that is pending. */
 void *t_poison(void)
 {

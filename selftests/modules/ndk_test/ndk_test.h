@@ -324,6 +324,8 @@ struct ndk_object_header *t_create_end(struct t_end *e, enum t_kind kind, struct
 struct ndk_object_header *t_create(struct t_end *e, enum t_kind kind);
 struct ndk_object_header *t_try_create(struct t_end *e, enum t_kind kind, int *status);
 void *t_poison(void);
+/* A consumer's lock, under which a case calls what must not sleep. */
+extern spinlock_t t_consumer_lock;
 
 /* Adapter, PD and CQs; with t_end_qp() a QP as well. */
 bool t_end_init(struct t *t, struct t_end *e, enum t_side side, const struct t_cfg *cfg);
