@@ -129,8 +129,9 @@ link_del() { rdma link delete "${WORLD_TYPE}_$1"; }
 
 # Addresses show up in the GID table from a work item: rxe. iWARP has one GID, from the MAC.
 _gids_there() {
-	local dir=/sys/class/infiniband/${WORLD_TYPE}_$1/ports/1 n=1 i gid state found4='' found6=''
-	[[ $1 == a ]] || n=2
+	local dir=/sys/class/infiniband/${WORLD_TYPE}_$1/ports/1 n=1 net=09 i gid state found4='' found6=''
+	[[ $1 != b ]] || n=2
+	[[ $1 != c ]] || net=08
 	[[ -d $dir ]] || return 1
 	read -r state <"$dir/state"
 	[[ $state == *ACTIVE* ]] || return 1
@@ -138,8 +139,8 @@ _gids_there() {
 	for i in 0 1 2 3 4 5 6 7; do
 		read -r gid <"$dir/gids/$i" || continue
 		case $gid in
-		0000:*:ffff:0a09:000$n) found4=1 ;;
-		fd09:*:000$n) found6=1 ;;
+		0000:*:ffff:0a$net:000$n) found4=1 ;;
+		fd$net:*:000$n) found6=1 ;;
 		esac
 	done 2>/dev/null
 	[[ $found4 && $found6 ]]
@@ -155,6 +156,36 @@ _namespace_up() {
 	BATCH
 }
 
+_veth_up() {
+	ip -batch - <<-BATCH || return 1
+		link add veth_a mtu 4300 type veth peer name veth_b mtu 4300
+		link set veth_a netns a
+		link set veth_b netns b
+	BATCH
+	_namespace_up a 1 && _namespace_up b 2
+}
+_rdma_up() {
+	link_add a && link_add b || return 1
+	link_ready a && link_ready b || {
+		echo "# the GID tables did not fill" >&2
+		return 1
+	}
+}
+
+# A third host by itself: namespace c with 10.8.0.1 and fd08::1 on rxe_c.
+spare_up() {
+	ip netns add c || return 1
+	ip -n c -batch - <<-BATCH || return 1
+		link set lo up
+		link add veth_c mtu 4300 type veth peer name veth_d mtu 4300
+		addr add 10.8.0.1/24 dev veth_c
+		addr add fd08::1/64 dev veth_c nodad
+		link set veth_c up
+		link set veth_d up
+	BATCH
+	link_add c && wait_for 10 _gids_there c
+}
+
 # world_up [rxe|siw]
 world_up() {
 	local driver
@@ -166,29 +197,19 @@ world_up() {
 	else
 		ip netns add a && ip netns add b || return 1
 	fi
-	ip -batch - <<-BATCH || return 1
-		link add veth_a mtu 4300 type veth peer name veth_b mtu 4300
-		link set veth_a netns a
-		link set veth_b netns b
-	BATCH
-	_namespace_up a 1 && _namespace_up b 2 || return 1
-	link_add a && link_add b || return 1
-	link_ready a && link_ready b || {
-		echo "# the GID tables did not fill" >&2
-		return 1
-	}
+	_veth_up && _rdma_up || return 1
 	RESOURCE_BASE=$(resource_counts)
 }
 
 world_down() {
 	local ns dir
-	for ns in a b; do
+	for ns in a b c; do
 		[[ ! -e /run/netns/$ns || /run/netns/$ns -ef /proc/self/ns/net ]] || kill -9 $(ip netns pids "$ns") 2>/dev/null
 	done
 	for dir in /sys/class/infiniband/rxe_* /sys/class/infiniband/siw_*; do
 		[[ ! -e $dir ]] || rdma link delete "${dir##*/}"
 	done
-	for ns in a b; do
+	for ns in a b c; do
 		[[ ! -e /run/netns/$ns ]] || ip netns delete "$ns"
 	done
 	ip link delete veth_a 2>/dev/null || true
@@ -207,6 +228,56 @@ unsilence() {
 	for ns in a b; do nsenter --net="/run/netns/$ns" nft delete table inet silence || return 1; done
 }
 netem() { nsenter --net="/run/netns/$1" tc qdisc replace dev "veth_$1" root netem "${@:2}"; }
+# What befalls the network of host a or b (its address ends in 1 or 2), by name, and what mends it. See silence for what it does to
+# an rxe link: so these are made again, once the hosts hear each other.
+_digit() { if [[ $1 == b ]]; then echo 2; else echo 1; fi; }
+_other_digit() { if [[ $1 == b ]]; then echo 1; else echo 2; fi; }
+# An interface that goes down loses its IPv6 addresses.
+_link_back() {
+	ip -n "$1" -batch - <<-BATCH
+		link set veth_$1 up
+		addr replace fd09::$(_digit "$1")/64 dev veth_$1 nodad
+	BATCH
+}
+befall() { # NAME a|b
+	local ns=$2 n
+	case $1 in
+	link_down) ip -n "$ns" link set "veth_$ns" down ;;
+	link_flaps) for n in 1 2; do ip -n "$ns" link set "veth_$ns" down && _link_back "$ns" || return 1; done ;;
+	address_goes)
+		n=$(_digit "$ns")
+		ip -n "$ns" -batch - <<<"addr del 10.9.0.$n/24 dev veth_$ns
+addr del fd09::$n/64 dev veth_$ns"
+		;;
+	neighbour_changes)
+		n=$(_other_digit "$ns")
+		ip -n "$ns" -batch - <<<"neigh replace 10.9.0.$n lladdr 02:00:00:00:00:99 dev veth_$ns nud permanent
+neigh replace fd09::$n lladdr 02:00:00:00:00:99 dev veth_$ns nud permanent"
+		;;
+	interface_goes) ip -n "$ns" link delete "veth_$ns" ;;
+	namespace_goes) ip netns delete c ;;
+	esac
+}
+# Somebody is there, who refuses a connection.
+_hears() { local said; said=$(in_a bash -c "exec 3<>/dev/tcp/$1/9" 2>&1); [[ $said == *refused* ]]; }
+mend() { # NAME a|b
+	local ns=$2 n
+	case $1 in namespace_goes) return 0 ;; interface_goes) ;; *) link_del a && link_del b || return 1 ;; esac
+	case $1 in
+	link_down) _link_back "$ns" ;;
+	address_goes)
+		n=$(_digit "$ns")
+		ip -n "$ns" -batch - <<<"addr add 10.9.0.$n/24 dev veth_$ns
+addr add fd09::$n/64 dev veth_$ns nodad"
+		;;
+	neighbour_changes)
+		n=$(_other_digit "$ns")
+		ip -n "$ns" -batch - <<<"neigh del 10.9.0.$n dev veth_$ns
+neigh del fd09::$n dev veth_$ns"
+		;;
+	interface_goes) _veth_up ;;
+	esac && wait_for 10 _hears 10.9.0.2 && wait_for 10 _hears fd09::2 && _rdma_up
+}
 netem_off() { nsenter --net="/run/netns/$1" tc qdisc del dev "veth_$1" root; }
 
 # --- resources -------------------------------------------------------------

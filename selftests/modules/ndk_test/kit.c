@@ -497,14 +497,14 @@ void t_begin(struct t *t, const struct t_case *c)
 	INIT_LIST_HEAD(&t->mem);
 }
 
-static void close_all_objects(struct t *t)
+void t_close_all(struct t *t, u32 types)
 {
 	struct t_await *first, *w;
 	int i;
 
 	first = &t->awaits[t->nr_awaits];
 	for (i = T_OBJS - 1; i >= 0; i--)
-		if (t->objs[i].header)
+		if (t->objs[i].header && (types & BIT(t->objs[i].type)))
 			t_close_start(t, t->objs[i].header);
 	for (w = first; w < &t->awaits[t->nr_awaits]; w++)
 		if (w->pending && t_join(w) == -ETIME)
@@ -544,7 +544,7 @@ void t_end_case(struct t *t)
 	struct t_mem *mem, *next;
 	int i;
 
-	close_all_objects(t);
+	t_close_all(t, T_EVERYTHING);
 	free_bufs(t, t->wedged);
 	for (i = 0; i < T_ADAPTERS; i++)
 		if (t->adapters[i])

@@ -69,6 +69,7 @@ static const struct t_group *const groups[] = {
 	&exhaustion_group,
 	&timeouts_group,
 	&rows_group,
+	&netfaults_group,
 };
 
 /* One case at a time; the results are those of the last. */

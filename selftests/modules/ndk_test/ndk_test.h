@@ -105,6 +105,7 @@ extern const struct t_group shared_endpoint_group;
 extern const struct t_group exhaustion_group;
 extern const struct t_group timeouts_group;
 extern const struct t_group rows_group;
+extern const struct t_group netfaults_group;
 
 /*
  * One call that may be answered by a callback, and that callback: exactly once
@@ -232,6 +233,9 @@ struct t_await *t_close_start(struct t *t, struct ndk_object_header *header);
 struct t_await *t_close_then(struct t *t, struct ndk_object_header *header,
 			     void (*then)(struct t_await *w), void *arg);
 void t_close(struct t *t, struct ndk_object_header *header);
+/* All that the case has open and is of these types, the last first. */
+#define T_EVERYTHING	(~0U)
+void t_close_all(struct t *t, u32 types);
 /* The call alone, without a completion. */
 int t_close_silently(struct t *t, struct ndk_object_header *header);
 

@@ -58,7 +58,7 @@ bool t_reach(struct t *t, struct scene *s, enum stage state)
 {
 	struct ndk_object_header *h;
 
-	s->p = t_pair_unconnected(t, NULL);
+	s->p = t_pair_unconnected(t, s->cfg);
 	if (!s->p)
 		return false;
 	s->subject = state < P_INCOMING ? &s->p->a : &s->p->b;

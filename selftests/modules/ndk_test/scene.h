@@ -16,6 +16,8 @@ extern const char *const t_stage_names[STATES];
 
 /* A connection of which one end, the subject, is in a given state. */
 struct scene {
+	/* What its ends are like, or NULL. */
+	const struct t_cfg *cfg;
 	struct t_pair *p;
 	struct t_end *subject, *peer;
 	struct ndk_connector *connector;
