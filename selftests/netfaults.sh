@@ -8,5 +8,5 @@
 . "$(dirname "$0")/ndk-test-lib.sh"
 
 # Short, but for what is held until the fault has struck.
-NDK_PARAMS=(connect_timeout_ms=2000 hold_timeout_ms=2000 accept_timeout_ms=2000 disconnect_timeout_ms=1000)
+NDK_PARAMS=(connect_timeout_ms=2500 hold_timeout_ms=20000 accept_timeout_ms=3000 disconnect_timeout_ms=1000)
 ndk_test_main netfaults
