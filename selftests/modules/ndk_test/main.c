@@ -31,6 +31,18 @@ unsigned int t_rounds = 3000;
 module_param_named(rounds, t_rounds, uint, 0644);
 MODULE_PARM_DESC(rounds, "rounds of the case that counts notifications");
 
+struct t_soak t_soak = { .seed = 1, .connections = 16, .seconds = 10 };
+module_param_named(seed, t_soak.seed, ullong, 0644);
+MODULE_PARM_DESC(seed, "what the operations of the stress cases come from");
+module_param_named(connections, t_soak.connections, uint, 0644);
+MODULE_PARM_DESC(connections, "connections of the stress cases");
+module_param_named(seconds, t_soak.seconds, uint, 0644);
+MODULE_PARM_DESC(seconds, "how long a stress case may take");
+module_param_named(operations, t_soak.ops, ullong, 0644);
+MODULE_PARM_DESC(operations, "after how many operations a worker of a stress case stops, 0 for no such limit");
+module_param_named(messages, t_soak.messages, uint, 0644);
+MODULE_PARM_DESC(messages, "messages of the cases with loss");
+
 struct t_world world;
 
 static const struct t_group *const groups[] = {
@@ -70,6 +82,7 @@ static const struct t_group *const groups[] = {
 	&timeouts_group,
 	&rows_group,
 	&netfaults_group,
+	&soak_group,
 };
 
 /* One case at a time; the results are those of the last. */

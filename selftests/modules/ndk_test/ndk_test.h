@@ -44,6 +44,17 @@ extern unsigned int t_scale;
 extern bool t_verbose;
 extern unsigned int t_rounds;
 
+/* How much of the cases that can be made long. */
+struct t_soak {
+	u64 seed;
+	u64 ops;
+	unsigned int connections;
+	unsigned int seconds;
+	unsigned int messages;
+};
+
+extern struct t_soak t_soak;
+
 /* What happens, with the time of the kernel log. */
 #define t_trace(fmt, ...) do {						\
 	if (t_verbose)							\
@@ -106,6 +117,7 @@ extern const struct t_group exhaustion_group;
 extern const struct t_group timeouts_group;
 extern const struct t_group rows_group;
 extern const struct t_group netfaults_group;
+extern const struct t_group soak_group;
 
 /*
  * One call that may be answered by a callback, and that callback: exactly once
