@@ -10,7 +10,7 @@ K ?= uml-debug
 export T
 
 .DEFAULT_GOAL := help
-.PHONY: help demo check test perf shell modules modules_install clean distclean
+.PHONY: help demo check test perf soak shell modules modules_install clean distclean
 
 help:
 	@echo 'On a Debian 12 or 13 machine, as root (the first run fetches and builds what is missing):'
@@ -19,6 +19,7 @@ help:
 	@echo '  make test                     all suites, on the uml-debug, debug and stock kernels'
 	@echo '  make check [T=name]           the selftests, or one of them, on uml-debug: the inner loop'
 	@echo '  make perf                     performance beside raw kernel verbs; writes perf/latest.json'
+	@echo '  make soak [SEED=n MINUTES=30]  random operations on uml-debug; a seed repeats them'
 	@echo '  make shell [K=kernel]         a prompt in a guest: stock, debug, uml or uml-debug (the default)'
 	@echo
 	@echo 'With a Rust-enabled kernel tree of your own:'
@@ -42,6 +43,9 @@ check:
 
 test:
 	@tools/test
+
+soak:
+	@tools/stress $@
 
 shell:
 	@tools/guest $(K) --shell

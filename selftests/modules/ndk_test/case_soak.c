@@ -3,7 +3,11 @@
 
 #include "soak.h"
 
-/* Proves: 3-close-last, 7.1-once, 7.2-order */
+/*
+ * Proves: 2.4-pending, 2.5-pending, 2.5-last, 3.5, 3.6, 3.8, 3.9, 5.10-once, 6.5-types, 7.1-accepted, 7.2-order, 7.4-one-shot,
+ * 7.4-serial, 7.5-hint, 7.5-push-on-end, 8.4-resize
+ * Bug: B39, K6
+ */
 static void random_operations(struct t *t)
 {
 	struct soak *k = sk_new(t, t_soak.connections, SZ_8K, t_soak.seed);

@@ -40,6 +40,8 @@ module_param_named(seconds, t_soak.seconds, uint, 0644);
 MODULE_PARM_DESC(seconds, "how long a stress case may take");
 module_param_named(operations, t_soak.ops, ullong, 0644);
 MODULE_PARM_DESC(operations, "after how many operations a worker of a stress case stops, 0 for no such limit");
+module_param_named(done, t_soak.done, ullong, 0444);
+MODULE_PARM_DESC(done, "operations so far of the first worker of a stress case");
 module_param_named(messages, t_soak.messages, uint, 0644);
 MODULE_PARM_DESC(messages, "messages of the cases with loss");
 

@@ -51,6 +51,8 @@ struct t_soak {
 	unsigned int connections;
 	unsigned int seconds;
 	unsigned int messages;
+	/* how far it has come */
+	u64 done;
 };
 
 extern struct t_soak t_soak;

@@ -222,10 +222,18 @@ static bool abandon(struct sk_slot *s, int how, struct sk_end *rejects)
 	spin_lock_bh(&s->lock);
 	s->ending = true;
 	switch (how) {
-	case CLOSE_A: sk_close_connector(&s->a); break;
-	case CLOSE_B: sk_close_connector(&s->b); break;
-	case CLOSE_QP_A: sk_close_qp(&s->a); break;
-	case CLOSE_QP_B: sk_close_qp(&s->b); break;
+	case CLOSE_A:
+		sk_close_connector(&s->a);
+		break;
+	case CLOSE_B:
+		sk_close_connector(&s->b);
+		break;
+	case CLOSE_QP_A:
+		sk_close_qp(&s->a);
+		break;
+	case CLOSE_QP_B:
+		sk_close_qp(&s->b);
+		break;
 	case REJECT:
 		if (rejects->connector && !rejects->connector_closed)
 			ndk_reject(rejects->connector, NULL, 0);

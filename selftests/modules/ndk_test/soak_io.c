@@ -301,7 +301,7 @@ static void srq_result(struct sk_end *e, u32 place, const struct ndk_result_ex *
 		sk_srq_receives(set, 1);
 }
 
-static void result(const struct ndk_result_ex *r, bool typed)
+static void take_result(const struct ndk_result_ex *r, bool typed)
 {
 	struct sk_end *e = r->qp_context;
 	struct sk_slot *s = e->s;
@@ -355,7 +355,7 @@ u32 sk_poll(struct sk_cq *cq, u32 most)
 			n = ndk_get_cq_results_ex(cq->cq, ex, ARRAY_SIZE(ex));
 		}
 		for (i = 0; i < n; i++)
-			result(&ex[i], !cq->plain);
+			take_result(&ex[i], !cq->plain);
 		sum += n;
 	} while (n == ARRAY_SIZE(ex) && sum < most);
 	return sum;

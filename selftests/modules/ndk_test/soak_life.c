@@ -337,7 +337,7 @@ bool sk_lam(struct soak *k, enum t_side side, struct scatterlist *sg, struct ndk
 
 /* --- what the slots of a worker share --------------------------------------- */
 
-static bool listen(struct sk_set *set, int i, int family)
+static bool make_listener(struct sk_set *set, int i, int family)
 {
 	struct sk_call *c;
 	struct sockaddr_storage ss;
@@ -380,7 +380,7 @@ bool sk_set_up(struct sk_set *set)
 		if (!set->pd[side] ||
 		    !sk_cq_create(&set->cq[side], &set->o, side, 2 * SK_DEPTH * k->slots + SK_SRQ, true, set->o.worker))
 			return false;
-		if (!listen(set, side, side ? AF_INET6 : AF_INET))
+		if (!make_listener(set, side, side ? AF_INET6 : AF_INET))
 			return false;
 	}
 	set->srq = SK_CREATE(&set->o, ndk_srq, ndk_create_srq, set->pd[SIDE_B], SK_SRQ, 4, 8, srq_notified, set, set->o.worker);

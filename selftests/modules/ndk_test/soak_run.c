@@ -58,7 +58,7 @@ static void arm(struct sk_end *e, struct sk_dice *d)
 	spin_unlock_bh(&e->icq->lock);
 }
 
-static void resize(struct sk_end *e, struct sk_dice *d)
+static void resize_cq(struct sk_end *e, struct sk_dice *d)
 {
 	struct sk_cq *cq = &e->own[0];
 	u32 least = SK_DEPTH + (e->srq ? SK_SRQ : SK_DEPTH), depth = least + sk_roll(d, 200);
@@ -132,6 +132,14 @@ static void transfer(struct sk_worker *w, struct sk_slot *s, struct sk_dice *d)
 	struct sk_end *e = sk_once_in(d, 2) ? &s->a : &s->b;
 	u32 what = sk_roll(d, 100), times = 1 + sk_roll(d, 3);
 
+	/* Most of the time nobody waits for the other's receives. */
+	if (!sk_once_in(d, 4)) {
+		poll_end(&s->a);
+		poll_end(&s->b);
+		sk_receives(&s->a, SK_DEPTH);
+		sk_receives(&s->b, SK_DEPTH);
+		sk_srq_receives(&w->set, SK_SRQ / 2);
+	}
 	switch (what) {
 	case 0 ... 24:
 		while (times--)
@@ -148,20 +156,40 @@ static void transfer(struct sk_worker *w, struct sk_slot *s, struct sk_dice *d)
 		while (times--)
 			sk_read(e, d, 0);
 		break;
-	case 51 ... 56: sk_fast_register(e, d, 0); break;
-	case 57 ... 60: sk_bind(e, d, 0); break;
-	case 61 ... 66: sk_invalidate(e, d, 0); break;
-	case 67 ... 70: sk_send_and_invalidate(e, d, 0); break;
-	case 71 ... 77: sk_chain(e, d); break;
+	case 51 ... 56:
+		sk_fast_register(e, d, 0);
+		break;
+	case 57 ... 60:
+		sk_bind(e, d, 0);
+		break;
+	case 61 ... 66:
+		sk_invalidate(e, d, 0);
+		break;
+	case 67 ... 70:
+		sk_send_and_invalidate(e, d, 0);
+		break;
+	case 71 ... 77:
+		sk_chain(e, d);
+		break;
 	case 78 ... 91:
 		poll_end(&s->a);
 		poll_end(&s->b);
 		break;
-	case 92: arm(e, d); break;
-	case 93: resize(e, d); break;
-	case 94: moderate(e, d); break;
-	case 95 ... 96: ask(e); break;
-	default: srq(w, d); break;
+	case 92:
+		arm(e, d);
+		break;
+	case 93:
+		resize_cq(e, d);
+		break;
+	case 94:
+		moderate(e, d);
+		break;
+	case 95 ... 96:
+		ask(e);
+		break;
+	default:
+		srq(w, d);
+		break;
 	}
 }
 
@@ -267,6 +295,8 @@ static int work(void *arg)
 
 	while (!atomic_read(&k->stop) && (!k->ops || w->op < k->ops) && time_before(jiffies, k->end)) {
 		WRITE_ONCE(w->op, w->op + 1);
+		if (!w->nr)
+			WRITE_ONCE(t_soak.done, w->op);
 		step(w);
 		cond_resched();
 	}
