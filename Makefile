@@ -10,7 +10,7 @@ K ?= uml-debug
 export T
 
 .DEFAULT_GOAL := help
-.PHONY: help demo check test perf soak shell modules modules_install clean distclean
+.PHONY: help demo check test coverage perf soak shell modules modules_install clean distclean
 
 help:
 	@echo 'On a Debian 12 or 13 machine, as root (the first run fetches and builds what is missing):'
@@ -18,6 +18,7 @@ help:
 	@echo '  make demo                     the demonstration, on an unmodified Debian kernel in QEMU'
 	@echo '  make test                     all suites, on the uml-debug, debug and stock kernels'
 	@echo '  make check [T=name]           the selftests, or one of them, on uml-debug: the inner loop'
+	@echo '  make coverage                 the lines of the state machines that no test runs'
 	@echo '  make perf                     performance beside raw kernel verbs; writes perf/latest.json'
 	@echo '  make soak [SEED=n MINUTES=30]  random operations on uml-debug; a seed repeats them'
 	@echo '  make shell [K=kernel]         a prompt in a guest: stock, debug, uml or uml-debug (the default)'
@@ -43,6 +44,9 @@ check:
 
 test:
 	@tools/test
+
+coverage:
+	@tools/test coverage
 
 soak:
 	@tools/stress $@

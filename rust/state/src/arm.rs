@@ -163,6 +163,7 @@ const DUE: u32 = QUEUED | HELD | URGENT;
 /// - `QUEUED` is set only together with an arm, and neither with `CLOSING` nor with `DEAD`.
 /// - `HELD` and `URGENT` are set only together with `QUEUED`, and `HELD` not with `RUNNING`.
 /// - `RUNNING` is set by one caller of [`Arm::begin_callback`] and cleared by the same one.
+#[cfg_attr(not(MODULE), derive(Debug))]
 pub struct Arm {
     word: AtomicU32,
 }

@@ -101,6 +101,7 @@ impl Setting {
 }
 
 /// The setting of a queue, which is replaced as a whole: the latest wins.
+#[cfg_attr(not(MODULE), derive(Debug))]
 pub struct Moderation {
     word: AtomicU64,
 }

@@ -83,6 +83,7 @@ pub enum Retired {
 ///
 /// - `head` is written by the poster only, `tail` by the poller only; both run freely.
 /// - `head - tail` is at most `room + reserved`, and that is at most the number of slots.
+#[cfg_attr(not(MODULE), derive(Debug))]
 pub struct Ring {
     head: AtomicU32,
     tail: AtomicU32,

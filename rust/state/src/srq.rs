@@ -87,6 +87,7 @@ pub const fn group_size(group: usize, shift: u32) -> u32 {
 }
 
 /// The machine's part of a slot: that it is posted, or the next slot of its list.
+#[cfg_attr(not(MODULE), derive(Debug))]
 pub struct Cell(AtomicU32);
 
 impl Default for Cell {
@@ -124,6 +125,7 @@ pub struct Place {
 ///
 /// - The level is at most the room, and the room at most the number of slots that were added.
 /// - Each slot is posted, in one of the lists, or in the hands of one caller.
+#[cfg_attr(not(MODULE), derive(Debug))]
 pub struct Srq {
     /// The room above, the level below.
     word: AtomicU64,
@@ -340,6 +342,7 @@ const CLOSING: u64 = 1 << 40;
 /// - At most one of `RISING` and `ARMED` is set, and neither together with `FAILED` or `CLOSING`.
 /// - `HEARD` is set only together with `ARMED`.
 /// - `LOW` and `TELL` are not set together with `CLOSING`.
+#[cfg_attr(not(MODULE), derive(Debug))]
 pub struct Alarm {
     word: AtomicU64,
 }
@@ -425,7 +428,9 @@ impl Alarm {
     pub fn event(&self) -> Heard {
         self.update(|word| {
             if word & ARMED == 0 {
-                return (word & !(ASKED | DOUBT), Heard::Nothing);
+                // Where two may come, this is the first.
+                let heard = if word & DOUBT != 0 { DOUBT } else { ASKED };
+                return (word & !heard, Heard::Nothing);
             }
             if word & DOUBT != 0 {
                 // One of the two may still come. INVARIANT: Armed.

@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Deferred requests: every run of a consumer, a device that refuses and a provider that pushes, to
-//! depth 8.
+//! Deferred requests: every run of a consumer, a device that refuses and a provider that pushes.
 
 #![cfg(not(loom))]
 
+#[path = "common/explore.rs"]
+mod explore;
+
+use explore::{explore, World, TO_THE_END};
 use ndk_state::chain::*;
 
 const ROOM: u32 = 3;
@@ -105,24 +108,68 @@ impl Model {
     }
 }
 
-fn explore(model: &Model, depth: u32, runs: &mut u64) {
-    model.check();
-    *runs += 1;
-    if depth == 0 || model.over {
-        return;
-    }
-    for takes in [u32::MAX, 0, 1, 2] {
-        for defer in [false, true] {
-            for parts in [1, 2] {
-                let mut next = model.clone();
-                next.post(parts, defer, takes);
-                explore(&next, depth - 1, runs);
-            }
+#[derive(Clone, Copy, Debug)]
+enum Input {
+    /// A request of so many parts; the device takes at most `takes` of what it is given.
+    Post {
+        parts: u32,
+        defer: bool,
+        takes: u32,
+    },
+    Push {
+        takes: u32,
+    },
+}
+
+/// What a device takes that refuses early, in the midst of a request, or nothing at all.
+const TAKES: [u32; 5] = [u32::MAX, 0, 1, 2, 3];
+
+fn inputs(takes: &[u32]) -> Vec<Input> {
+    let mut all = Vec::new();
+    for takes in takes.iter().copied() {
+        for (parts, defer) in [(1, false), (1, true), (2, false), (2, true)] {
+            all.push(Input::Post {
+                parts,
+                defer,
+                takes,
+            });
         }
-        if !model.waiting.is_empty() {
-            let mut next = model.clone();
-            next.push(takes);
-            explore(&next, depth - 1, runs);
+        all.push(Input::Push { takes });
+    }
+    all
+}
+
+impl World for Model {
+    type Input = Input;
+    /// What waits; what was before is settled.
+    type Key = (Vec<u32>, bool);
+
+    fn step(&mut self, input: Input) -> bool {
+        match input {
+            _ if self.over => return false,
+            Input::Post {
+                parts,
+                defer,
+                takes,
+            } => self.post(parts, defer, takes),
+            Input::Push { takes } => self.push(takes),
+        }
+        self.check();
+        true
+    }
+
+    fn key(&self) -> Self::Key {
+        let first = self.waiting.first().copied().unwrap_or(0);
+        let waiting = self.waiting.iter().map(|number| number - first);
+        (waiting.collect(), self.over)
+    }
+
+    /// When the end comes, what waits is given away as well.
+    fn end(mut self) {
+        if !self.over {
+            self.push(u32::MAX);
+            self.check();
+            assert!(self.orphans.is_empty());
         }
     }
 }
@@ -130,27 +177,17 @@ fn explore(model: &Model, depth: u32, runs: &mut u64) {
 // Proves: 7.5-hint, 7.5-push-on-failure, 7.5-push-on-end
 #[test]
 fn every_accepted_request_ends_once_and_no_failed_one_does() {
-    let mut runs = 0;
-    explore(&Model::default(), 5, &mut runs);
-    assert!(runs > 100_000);
-}
-
-/// A device that takes everything: to depth 8.
-fn explore_smooth(model: &Model, depth: u32) {
-    model.check();
-    if depth == 0 {
-        return;
-    }
-    for (parts, defer) in [(1, false), (1, true), (2, false), (2, true)] {
-        let mut next = model.clone();
-        next.post(parts, defer, u32::MAX);
-        explore_smooth(&next, depth - 1);
-    }
+    let walked = explore(Model::default, &inputs(&TAKES), TO_THE_END);
+    assert!(walked.all);
+    // Nothing; one or two parts of one or two requests; three of three or of two, in two orders; the end.
+    assert_eq!(walked.worlds, 8);
 }
 
 #[test]
 fn a_device_that_takes_all_orphans_nothing() {
-    explore_smooth(&Model::default(), 8);
+    let walked = explore(Model::default, &inputs(&TAKES[..1]), TO_THE_END);
+    assert!(walked.all);
+    assert_eq!(walked.worlds, 7);
 }
 
 // Proves: 7.5-push-on-undeferred

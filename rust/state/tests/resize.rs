@@ -4,6 +4,10 @@
 
 #![cfg(not(loom))]
 
+#[path = "common/explore.rs"]
+mod explore;
+
+use explore::{explore, World};
 use ndk_state::resize::{check_depth, plan, Lower, Plan};
 use ndk_state::status::Status;
 
@@ -170,6 +174,33 @@ impl Queue {
             .retain(|(name, lower)| *name == newest || lower.users != 0);
     }
 
+    /// A consumer that keeps to the depth posts.
+    fn post(&mut self, index: usize) -> bool {
+        let has_room = self.coming() < self.depth;
+        let pair = &mut self.pairs[index];
+        let posts = has_room && pair.open + pair.placed < pair.depth;
+        pair.open += u32::from(posts);
+        posts
+    }
+
+    /// Something completes.
+    fn place(&mut self, index: usize) -> bool {
+        let fits = self.queued() < self.depth;
+        let pair = &mut self.pairs[index];
+        let places = fits && pair.open != 0;
+        pair.open -= u32::from(places);
+        pair.placed += u32::from(places);
+        self.placed += u64::from(places);
+        places
+    }
+
+    fn poll(&mut self, most: u32) {
+        self.collect();
+        let take = most % (self.stash + 1);
+        self.stash -= take;
+        self.polled += u64::from(take);
+    }
+
     fn check(&self) {
         let newest = self.lowers.last().expect("one at least").1;
         assert!(
@@ -209,34 +240,107 @@ impl Queue {
             }
             (1 | 2, _) if self.pairs.len() < 6 => self.attach(1 + value % 12),
             (3, Some(index)) => self.detach(index),
-            // A consumer that keeps to the depth posts.
             (4..=8, Some(index)) => {
-                let has_room = self.coming() < self.depth;
-                let pair = &mut self.pairs[index];
-                if has_room && pair.open + pair.placed < pair.depth {
-                    pair.open += 1;
-                }
+                self.post(index);
             }
-            // Something completes.
-            (9..=13, Some(index)) => {
-                let fits = self.queued() < self.depth;
-                let pair = &mut self.pairs[index];
-                if fits && pair.open != 0 {
-                    pair.open -= 1;
-                    pair.placed += 1;
-                    self.placed += 1;
-                    return Some(3);
-                }
-            }
-            _ => {
-                self.collect();
-                let take = value % (self.stash + 1);
-                self.stash -= take;
-                self.polled += u64::from(take);
-            }
+            (9..=13, Some(index)) => return self.place(index).then_some(3),
+            _ => self.poll(value),
         }
         None
     }
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Input {
+    Resize(u32),
+    Attach(u32),
+    Detach(usize),
+    Post(usize),
+    Place(usize),
+    Poll,
+}
+
+const INPUTS: [Input; 12] = [
+    Input::Resize(1),
+    Input::Resize(2),
+    Input::Resize(4),
+    Input::Attach(1),
+    Input::Attach(2),
+    Input::Detach(0),
+    Input::Detach(1),
+    Input::Post(0),
+    Input::Post(1),
+    Input::Place(0),
+    Input::Place(1),
+    Input::Poll,
+];
+
+impl World for Queue {
+    type Input = Input;
+    type Key = (u32, Vec<(usize, [u32; 3])>, Vec<(usize, [u32; 3])>, u32);
+
+    fn step(&mut self, input: Input) -> bool {
+        let possible = match input {
+            Input::Resize(wanted) => self.resize(wanted).is_ok(),
+            Input::Attach(depth) => {
+                self.pairs.len() < 2 && {
+                    self.attach(depth);
+                    true
+                }
+            }
+            Input::Detach(index) | Input::Post(index) | Input::Place(index)
+                if index >= self.pairs.len() =>
+            {
+                false
+            }
+            Input::Detach(index) => {
+                self.detach(index);
+                true
+            }
+            Input::Post(index) => self.post(index),
+            Input::Place(index) => self.place(index),
+            Input::Poll => {
+                self.queued() != 0 && {
+                    self.poll(1);
+                    true
+                }
+            }
+        };
+        self.check();
+        possible
+    }
+
+    fn key(&self) -> Self::Key {
+        let first = self.lowers[0].0;
+        let lower = |(name, lower): &(usize, Lower)| {
+            (name - first, [lower.holds, lower.promised, lower.users])
+        };
+        let pair = |pair: &Pair| (pair.on - first, [pair.depth, pair.open, pair.placed]);
+        (
+            self.depth,
+            self.lowers.iter().map(lower).collect(),
+            self.pairs.iter().map(pair).collect(),
+            self.stash,
+        )
+    }
+
+    /// Without queue pairs any depth is possible.
+    fn end(mut self) {
+        while !self.pairs.is_empty() {
+            self.detach(0);
+        }
+        self.stash = 0;
+        assert_eq!(self.lowers.len(), 1, "what nobody uses is kept");
+        assert_eq!(self.resize(MAX), Ok(()));
+    }
+}
+
+// Proves: RESIZE_CQ.ok, 8.4-resize, 8.4-resize-busy
+#[test]
+fn nothing_is_lost_in_every_order_of_resizes_and_completions() {
+    let walked = explore(|| Queue::new(2), &INPUTS, 8);
+    assert_eq!(walked.longest, 8);
+    assert!(walked.worlds > 1000, "{}", walked.worlds);
 }
 
 // Proves: RESIZE_CQ.ok, RESIZE_CQ.no-resources, 8.4-resize, 8.4-resize-busy

@@ -263,6 +263,23 @@ fn an_old_event_is_not_taken_for_a_new_one() {
 }
 
 #[test]
+fn an_old_event_that_nobody_waits_for_leaves_the_next_one_in_doubt() {
+    let alarm = Alarm::new(0);
+    alarm.arm(100);
+    assert_eq!(alarm.ask(), Some(100));
+    alarm.arm(100);
+    assert_eq!(alarm.ask(), Some(100));
+    // The fall is seen before the event of the first arm is heard, and that of the second is under way when it is armed again.
+    assert!(alarm.retired(99));
+    assert_eq!(alarm.event(), Heard::Nothing);
+    alarm.arm(2);
+    assert_eq!(alarm.ask(), Some(2));
+    assert_eq!(alarm.event(), Heard::Look);
+    assert!(!alarm.look(50, 3));
+    assert_eq!(alarm.event(), Heard::Kick);
+}
+
+#[test]
 fn an_event_that_may_be_true_is_believed() {
     let alarm = Alarm::new(0);
     alarm.arm(3);
