@@ -49,7 +49,8 @@ impl From<AllocError> for Status {
 /// What an error of the RDMA core means, where the caller knows no better.
 impl From<Error> for Status {
     fn from(error: Error) -> Self {
-        if error == code::EAGAIN || error == code::ENOSPC {
+        // ENFILE is what a socket says for which there is no memory, and rxe has one for each QP.
+        if [code::EAGAIN, code::ENOSPC, code::ENFILE].contains(&error) {
             return Status::InsufficientResources;
         }
         Status::from_errno(error.to_errno().saturating_neg()).unwrap_or(Status::InternalError)

@@ -129,6 +129,34 @@ static void without_memory(struct t *t)
 	t_take_status(&s->p->b, s->p->b.rcq, 6, NDK_OPERATION_RECEIVE, -ECANCELED);
 }
 
+/* A chain is kept in what the QP has. */
+/* Proves: SEND.no-resources, READ.no-resources, WRITE.no-resources, 7.5-hint */
+static void chains_without_memory(struct t *t)
+{
+	struct posts *s = setup(t, NULL);
+	struct ndk_sge sink;
+	unsigned int i;
+	bool hit;
+	int rc[4];
+
+	if (!s || !registered(s))
+		return;
+	sink = (struct ndk_sge) { .virtual_address = s->sink->base, .length = 64, .token = s->sink->local };
+	for (i = 0; i < 20; i++) {
+		EXPECT_STATUS(t, t_post_receive(&s->p->b, 5, s->in, 0, 64), 0);
+		EXPECT_STATUS(t, t_post_receive(&s->p->b, 6, s->in, 0, 64), 0);
+		fail_nth(1);
+		rc[0] = t_post_send(&s->p->a, 1, s->out, 0, 64, NDK_OP_FLAG_DEFER);
+		rc[1] = ndk_read(s->p->a.qp, CTX(2), &sink, 1, BASE, s->token, NDK_OP_FLAG_DEFER);
+		rc[2] = t_post_send(&s->p->a, 3, s->out, 0, 64, NDK_OP_FLAG_DEFER | NDK_OP_FLAG_SILENT_SUCCESS);
+		rc[3] = ndk_read(s->p->a.qp, CTX(4), &sink, 1, BASE, s->token, NDK_OP_FLAG_READ_FENCE);
+		hit = was_hit();
+		EXPECT(t, !hit && !rc[0] && !rc[1] && !rc[2] && !rc[3]);
+		if (!t_drain(s->p->a.icq, 3, 0) || !t_drain(s->p->b.rcq, 2, 0))
+			return;
+	}
+}
+
 #define DEPTH 8
 
 /*
@@ -195,6 +223,7 @@ static void without_room(struct t *t)
 
 static const struct t_case cases[] = {
 	{ "requests_of_memory_need_none", without_memory },
+	{ "chains_need_no_memory", chains_without_memory },
 	{ "every_kind_of_request_on_a_full_queue", without_room },
 };
 

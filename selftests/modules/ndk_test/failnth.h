@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Allocations fail in a call: the first, then the second, until the call has no more (fail_nth of this task). */
+/*
+ * Allocations fail in a call: the first, then the second, until the call has no more (fail_nth of this task). Or in the workers of
+ * all work queues, since what sleeps is done in them.
+ */
 #ifndef _NDK_TEST_FAILNTH_H
 #define _NDK_TEST_FAILNTH_H
 
@@ -31,6 +34,11 @@ static inline bool was_hit(void)
 	return false;
 }
 #endif
+
+/* From now on the n-th allocation of each worker fails. */
+void workers_fail_nth(unsigned int n);
+/* No more; whether one did. */
+bool workers_were_hit(void);
 
 #define MOST 100
 

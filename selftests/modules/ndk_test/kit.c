@@ -539,17 +539,28 @@ static void free_bufs(struct t *t, bool keep)
 	}
 }
 
-void t_end_case(struct t *t)
+void t_start_over(struct t *t)
 {
-	struct t_mem *mem, *next;
 	int i;
 
 	t_close_all(t, T_EVERYTHING);
 	free_bufs(t, t->wedged);
+	INIT_LIST_HEAD(&t->bufs);
 	for (i = 0; i < T_ADAPTERS; i++)
 		if (t->adapters[i])
 			t_close_adapter(t, t->adapters[i]);
 	judge_awaits(t);
+	if (t->wedged)
+		return;
+	memset(t->awaits, 0, t->nr_awaits * sizeof(t->awaits[0]));
+	t->nr_awaits = 0;
+}
+
+void t_end_case(struct t *t)
+{
+	struct t_mem *mem, *next;
+
+	t_start_over(t);
 	if (t->wedged) {
 		/* A late callback must find its context, and code to run. */
 		__module_get(THIS_MODULE);

@@ -45,6 +45,10 @@ MODULE_PARM_DESC(done, "operations so far of the first worker of a stress case")
 module_param_named(messages, t_soak.messages, uint, 0644);
 MODULE_PARM_DESC(messages, "messages of the cases with loss");
 
+bool t_long;
+module_param_named(long, t_long, bool, 0644);
+MODULE_PARM_DESC(long, "take the long form of cases that have one");
+
 struct t_world world;
 
 static const struct t_group *const groups[] = {
@@ -75,6 +79,8 @@ static const struct t_group *const groups[] = {
 	&failnth_group,
 	&failnth_cq_group,
 	&failnth_posts_group,
+	&failnth_workers_group,
+	&failnth_life_group,
 	&hostile_group,
 	&observe_group,
 	&tables_group,

@@ -43,6 +43,7 @@ extern struct t_world world;
 extern unsigned int t_scale;
 extern bool t_verbose;
 extern unsigned int t_rounds;
+extern bool t_long;
 
 /* How much of the cases that can be made long. */
 struct t_soak {
@@ -110,6 +111,8 @@ extern const struct t_group removal_group;
 extern const struct t_group failnth_group;
 extern const struct t_group failnth_cq_group;
 extern const struct t_group failnth_posts_group;
+extern const struct t_group failnth_workers_group;
+extern const struct t_group failnth_life_group;
 extern const struct t_group hostile_group;
 extern const struct t_group observe_group;
 extern const struct t_group tables_group;
@@ -218,6 +221,8 @@ void t_fail_at(struct t *t, const char *func, int line, const char *fmt, ...);
 /* --- kit.c: calls, callbacks, objects ------------------------------------- */
 
 void t_begin(struct t *t, const struct t_case *c);
+/* Everything is closed and judged, and the case goes on with nothing. */
+void t_start_over(struct t *t);
 void t_end_case(struct t *t);
 void *t_alloc(struct t *t, size_t size);
 unsigned long t_ticks(unsigned int seconds);
