@@ -86,6 +86,7 @@ mod tests {
         // As statuses they are others: a buffer that is too small, and nothing at all.
         assert!(Status::from(code::ENOSPC) == Status::InsufficientResources);
         assert!(Status::from(code::EAGAIN) == Status::InsufficientResources);
+        assert!(Status::from(code::ENFILE) == Status::InsufficientResources);
     }
 
     #[test]
