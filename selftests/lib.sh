@@ -112,7 +112,7 @@ wait_for() {
 }
 
 # --- the world: namespaces a and b, a veth pair, an RDMA link in each --------
-# siw makes its sockets in the initial namespace, so with it both names stand for that.
+# siw makes its sockets in the initial namespace, so with it both names stand for that. nulldev is the device of selftests/modules.
 
 WORLD_TYPE=rxe
 
@@ -186,11 +186,11 @@ spare_up() {
 	link_add c && wait_for 10 _gids_there c
 }
 
-# world_up [rxe|siw]
+# world_up [rxe|siw|nulldev]
 world_up() {
 	local driver
 	WORLD_TYPE=${1:-rxe}
-	case $WORLD_TYPE in rxe) driver=rdma_rxe ;; *) driver=$WORLD_TYPE ;; esac
+	case $WORLD_TYPE in rxe) driver=rdma_rxe ;; nulldev) driver=ndk_nulldev ;; *) driver=$WORLD_TYPE ;; esac
 	modprobe -a "$driver" rdma_cm rdma_ucm || return 1
 	if [[ $WORLD_TYPE == siw ]]; then
 		ip netns attach a $$ && ip netns attach b $$ || return 1
@@ -206,7 +206,7 @@ world_down() {
 	for ns in a b c; do
 		[[ ! -e /run/netns/$ns || /run/netns/$ns -ef /proc/self/ns/net ]] || kill -9 $(ip netns pids "$ns") 2>/dev/null
 	done
-	for dir in /sys/class/infiniband/rxe_* /sys/class/infiniband/siw_*; do
+	for dir in /sys/class/infiniband/{rxe,siw,nulldev}_*; do
 		[[ ! -e $dir ]] || rdma link delete "${dir##*/}"
 	done
 	for ns in a b c; do

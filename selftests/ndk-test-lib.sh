@@ -36,10 +36,10 @@ _tell_world() {
 		exec {fd}<&-
 		n=2
 	done
-	[[ $WORLD_TYPE != siw ]] || echo iwarp >$NDK_TEST/world
+	[[ $WORLD_TYPE == rxe ]] || echo iwarp >$NDK_TEST/world
 }
 
-# ndk_test_up [rxe|siw]
+# ndk_test_up [rxe|siw|nulldev]
 ndk_test_up() {
 	world_up "${1:-rxe}" && load_ndk "${NDK_PARAMS[@]}" && modprobe ndk_test scale="$TIME_SCALE" ${VERBOSE:+verbose=1} ${ROUNDS:+rounds=$ROUNDS} ${LONG:+long=1} "${NDK_TEST_PARAMS[@]}" || return 1
 	_host_script && _tell_world
@@ -86,7 +86,7 @@ ndk_test_end() {
 	ktap_end
 }
 
-# ndk_test_main [-t siw] GROUP…
+# ndk_test_main [-t siw|nulldev] GROUP…
 ndk_test_main() {
 	local type=rxe case
 	if [[ $1 == -t ]]; then

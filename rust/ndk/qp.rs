@@ -33,6 +33,7 @@ use crate::{
     },
     srq::Srq,
     state::{
+        atomic::AtomicU32,
         limits::{
             self,
             check_limit, //
@@ -72,7 +73,6 @@ use kernel::{
     prelude::*,
     sync::{
         atomic::{
-            Acquire,
             Atomic,
             Full,
             Relaxed,
@@ -221,7 +221,7 @@ pub(crate) struct Qp {
     chain: Arc<Chain>,
     line: Arc<FaultLine>,
     inline: Inline,
-    gate: Atomic<u32>,
+    gate: AtomicU32,
     max_initiator_sge: usize,
     max_read_sge: usize,
     max_transfer: u64,
@@ -511,7 +511,7 @@ impl Qp {
                 chain,
                 line,
                 inline,
-                gate: Atomic::new(Gate::Receives as u32),
+                gate: AtomicU32::new(Gate::Receives as u32),
                 max_initiator_sge: config.max_initiator_sge as usize,
                 max_read_sge: config.max_initiator_sge.min(limits.max_read_request_sge) as usize,
                 max_transfer: u64::from(limits.max_transfer_length),
@@ -598,7 +598,7 @@ impl Qp {
     }
 
     fn gate(&self) -> u32 {
-        self.gate.load(Acquire)
+        self.gate.load_acquire()
     }
 
     /// The connection that has claimed it got as far as the device: it serves no other.
@@ -610,12 +610,12 @@ impl Qp {
     pub(crate) fn set_connected(&self) {
         let _ = self
             .gate
-            .cmpxchg(Gate::Receives as u32, Gate::All as u32, Full);
+            .compare_exchange(Gate::Receives as u32, Gate::All as u32);
     }
 
     /// Lets nothing in any more: a connection that ended is not used again. Any context.
     pub(crate) fn set_disconnected(&self) {
-        self.gate.xchg(Gate::Nothing as u32, Full);
+        self.gate.swap(Gate::Nothing as u32);
     }
 }
 

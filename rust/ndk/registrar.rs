@@ -113,7 +113,7 @@ impl Registrar {
     }
 
     fn execute(&self, request: SendWr<'_>, ctx: &MaySleep) -> Result {
-        self.qp.post_send(request.signaled())?;
+        self.qp.post_send(&request.signaled())?;
         wait(ctx, || {
             let mut wc = [Wc::default()];
             (self.qp.send_cq().poll(&mut wc) != 0).then(|| {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! The C side: raw.c and raw_connect.c.
+//! The C side: raw.c, raw_connect.c, and both layers in layer_ours.c and layer_raw.c.
 
 use crate::{
     client::{
@@ -61,7 +61,24 @@ extern "C" {
         b: *const RawEnd,
         result: *mut RawResult,
     ) -> c_int;
+
+    fn ndk_perf_layer_ours(
+        job: *const Job,
+        a: *const RawEnd,
+        b: *const RawEnd,
+        result: *mut RawResult,
+    ) -> c_int;
+
+    fn ndk_perf_layer_raw(
+        job: *const Job,
+        a: *const RawEnd,
+        b: *const RawEnd,
+        result: *mut RawResult,
+    ) -> c_int;
 }
+
+/// Figures of [`Test::Layer`]: `LAYER_FIGURES`.
+const LAYER_FIGURES: usize = 6;
 
 /// One end: where it is.
 pub(crate) struct Place {
@@ -69,8 +86,8 @@ pub(crate) struct Place {
     pub(crate) address: IpAddr,
 }
 
-/// Measures kernel verbs without ndk. Sleeps until everything is gone again.
-pub(crate) fn run(job: &Job, a: Place, b: Place) -> Result<Outcome> {
+/// Measures kernel verbs without ndk, or what C measures of ndk. Sleeps until everything is gone again.
+pub(crate) fn run(job: &Job, ours: bool, a: Place, b: Place) -> Result<Outcome> {
     let buffers = [
         Buffer::new(job.buffer_size())?,
         Buffer::new(job.buffer_size())?,
@@ -93,7 +110,8 @@ pub(crate) fn run(job: &Job, a: Place, b: Place) -> Result<Outcome> {
         end(&a, &addresses[0], &buffers[0]),
         end(&b, &addresses[1], &buffers[1]),
     ];
-    let mut samples = KVVec::from_elem(0u64, job.iters as usize, GFP_KERNEL)?;
+    let room = (job.iters as usize).max(LAYER_FIGURES);
+    let mut samples = KVVec::from_elem(0u64, room, GFP_KERNEL)?;
     let mut result = RawResult {
         samples: samples.as_mut_ptr(),
         count: 0,
@@ -103,15 +121,17 @@ pub(crate) fn run(job: &Job, a: Place, b: Place) -> Result<Outcome> {
     to_result(unsafe {
         match job.test {
             Test::Connect => ndk_perf_raw_connect(job, &ends[0], &ends[1], &mut result),
+            Test::Layer if ours => ndk_perf_layer_ours(job, &ends[0], &ends[1], &mut result),
+            Test::Layer => ndk_perf_layer_raw(job, &ends[0], &ends[1], &mut result),
             _ => ndk_perf_raw_run(job, &ends[0], &ends[1], &mut result),
         }
     })?;
-    let sampled = if job.test.is_sampled() {
-        result.count
-    } else {
-        0
+    let sampled = match job.test {
+        Test::Layer => LAYER_FIGURES,
+        test if test.is_sampled() => result.count as usize,
+        _ => 0,
     };
-    samples.truncate(sampled as usize);
+    samples.truncate(sampled);
     Ok(Outcome {
         samples,
         count: result.count,

@@ -27,9 +27,11 @@ pub(crate) enum Test {
     Connect = 6,
     /// Fast registrations and invalidations, one pair at a time.
     Register = 7,
+    /// The calls one by one, and what a connection takes.
+    Layer = 8,
 }
 
-const NAMES: [(Test, &str); 8] = [
+const NAMES: [(Test, &str); 9] = [
     (Test::SendLatency, "send_latency"),
     (Test::WriteLatency, "write_latency"),
     (Test::ReadLatency, "read_latency"),
@@ -38,6 +40,7 @@ const NAMES: [(Test, &str); 8] = [
     (Test::SendRate, "send_rate"),
     (Test::Connect, "connect"),
     (Test::Register, "register"),
+    (Test::Layer, "layer"),
 ];
 
 impl Test {
@@ -53,11 +56,11 @@ impl Test {
 }
 
 impl Test {
-    /// Whether each operation is timed.
+    /// Whether there are samples: the time of each operation, or the totals of [`Test::Layer`].
     pub(crate) fn is_sampled(self) -> bool {
         matches!(
             self,
-            Self::SendLatency | Self::WriteLatency | Self::ReadLatency
+            Self::SendLatency | Self::WriteLatency | Self::ReadLatency | Self::Layer
         )
     }
 }
@@ -72,6 +75,10 @@ pub(crate) struct Job {
     pub(crate) depth: u32,
     pub(crate) chain: u32,
     pub(crate) qps: u32,
+    /// For [`Test::Layer`]: in ticks of the processor instead of ns.
+    pub(crate) ticks: u32,
+    /// For [`Test::Layer`]: whether to count memory.
+    pub(crate) count: u32,
 }
 
 /// Milliseconds after which a measurement has failed.
@@ -80,17 +87,29 @@ pub(crate) const TIMEOUT: u32 = 60_000;
 /// QPs of a job.
 pub(crate) const MAX_QPS: usize = 2;
 
+/// The same of [`Test::Layer`].
+const MAX_LAYER_QPS: u32 = 1024;
+
+/// Operations of [`Test::Layer`] at a time: `LAYER_BATCH`.
+const LAYER_BATCH: u32 = 64;
+
 impl Job {
     /// Refuses what would not end, or not fit.
     pub(crate) fn check(&self) -> Result {
-        let whole = self.chain != 0 && self.iters % self.chain == 0;
+        let layer = self.test == Test::Layer;
+        let whole = if layer {
+            self.iters % LAYER_BATCH == 0
+        } else {
+            self.chain != 0 && self.iters % self.chain == 0
+        };
+        let max_qps = if layer { MAX_LAYER_QPS } else { MAX_QPS as u32 };
         if !(1..=1 << 20).contains(&self.iters)
             || !(1..=1 << 20).contains(&self.size)
             || !(1..=256).contains(&self.depth)
             || !whole
             || self.chain > 16
             || self.chain > self.depth
-            || !(1..=MAX_QPS as u32).contains(&self.qps)
+            || !(1..=max_qps).contains(&self.qps)
             || (self.test == Test::SendRate && self.depth % 2 != 0)
         {
             return Err(EINVAL);

@@ -6,13 +6,14 @@
 //!
 //! ```text
 //! open end=a|b addr=IP    in the network namespace of that end
-//! run side=ours|raw test=NAME [iters=N] [size=N] [depth=N] [chain=N] [qps=N]
+//! run side=ours|raw test=NAME [iters=N] [size=N] [depth=N] [chain=N] [qps=N] [ticks=1] [count=1]
 //! close
 //! ```
 //!
 //! `run` returns when the measurement is over. `result` then says `test side count elapsed_ns`, `samples` has the time of each operation
 //! in ns, where the test times them. Tests: send_latency (to and fro), write_latency, read_latency, write_stream, read_stream,
-//! send_rate, connect (`depth` at a time), register.
+//! send_rate, connect (`depth` at a time), register, layer (over ndk_nulldev; samples are the totals of receives, sends, polls, arms and
+//! notifications, in ticks of the processor with `ticks`, and with `count` the bytes that `qps` connections take).
 
 use kernel::{
     debugfs::{
@@ -122,6 +123,8 @@ impl State {
             depth: 1,
             chain: 1,
             qps: 1,
+            ticks: 0,
+            count: 0,
         };
         let mut ours = true;
         for word in words {
@@ -134,6 +137,8 @@ impl State {
                 ("depth", value) => job.depth = number(value)?,
                 ("chain", value) => job.chain = number(value)?,
                 ("qps", value) => job.qps = number(value)?,
+                ("ticks", value) => job.ticks = number(value)?,
+                ("count", value) => job.count = number(value)?,
                 _ => return Err(EINVAL),
             }
         }
@@ -142,12 +147,12 @@ impl State {
         let [Some(a), Some(b)] = &self.ends else {
             return Err(ENOTCONN);
         };
-        let outcome = if !ours {
+        let outcome = if !ours || job.test == Test::Layer {
             let place = |end: &Place| baseline::Place {
                 net: end.net.clone(),
                 address: end.address,
             };
-            baseline::run(&job, place(a), place(b))?
+            baseline::run(&job, ours, place(a), place(b))?
         } else if job.test == Test::Connect {
             connect::run(
                 &job,

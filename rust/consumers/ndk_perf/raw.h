@@ -19,13 +19,15 @@ enum perf_test {
 	PERF_SEND_RATE		= 5,
 	PERF_CONNECT		= 6,
 	PERF_REGISTER		= 7,
+	PERF_LAYER		= 8,
 };
 
 #define PERF_MAX_QPS	2
 
 /*
  * What to measure: @iters operations of @size bytes, up to @depth outstanding, posted in chains of @chain, over @qps connections.
- * For PERF_CONNECT @depth connections are made at a time.
+ * For PERF_CONNECT @depth connections are made at a time. For PERF_LAYER @ticks says in what to measure, @count whether to
+ * count memory.
  */
 struct perf_job {
 	u32 test;
@@ -34,6 +36,8 @@ struct perf_job {
 	u32 depth;
 	u32 chain;
 	u32 qps;
+	u32 ticks;
+	u32 count;
 };
 
 /* One end, and its buffer, which the other layer uses as well. */
@@ -46,7 +50,7 @@ struct perf_end {
 };
 
 /*
- * @samples: room for @iters times in ns, of which the call fills @count, for tests of latency
+ * @samples: room for @iters times in ns, of which the call fills @count, for tests of latency; for PERF_LAYER the totals
  * @elapsed: ns for all operations
  */
 struct perf_result {

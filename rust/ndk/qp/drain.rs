@@ -137,7 +137,7 @@ impl Qp {
             // A completion behind orphans would pass for theirs.
             if self.chain.orphans() == 0 {
                 post_sentinel(&self.send, |id| {
-                    lower.post_send(SendWr::send(id, &[]).signaled())
+                    lower.post_send(&SendWr::send(id, &[]).signaled())
                 });
             }
         }

@@ -185,13 +185,13 @@ impl Qp {
         }
         let mut request = build(wr_id, place)?;
         if reservation.signalled {
-            request = request.signaled();
+            request.set_signaled();
         }
         if flags & flags::READ_FENCE != 0 {
-            request = request.fenced();
+            request.set_fenced();
         }
         if flags & flags::SEND_AND_SOLICIT_EVENT != 0 {
-            request = request.solicited();
+            request.set_solicited();
         }
         self.send.publish(&reservation);
         lower.trace_post(operation, flags, context, reservation.signalled);

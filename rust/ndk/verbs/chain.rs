@@ -14,9 +14,12 @@ use crate::{
         MaySleep,
         Process, //
     },
-    state::chain::{
-        rung,
-        Rung, //
+    state::{
+        atomic::AtomicU32,
+        chain::{
+            rung,
+            Rung, //
+        }, //
     },
     status::Result,
     sync::BhOff,
@@ -92,7 +95,7 @@ struct Links {
 /// - `waiting` is the number of entries, as the last claim left it.
 pub(crate) struct Chain {
     claimed: Atomic<bool>,
-    waiting: Atomic<u32>,
+    waiting: AtomicU32,
     /// Requests that were accepted and that the device never took.
     orphans: Atomic<u32>,
     line: Arc<FaultLine>,
@@ -123,7 +126,7 @@ impl Chain {
         // INVARIANT: There is no claim, and nothing waits.
         let chain = Self {
             claimed: Atomic::new(false),
-            waiting: Atomic::new(0),
+            waiting: AtomicU32::new(0),
             orphans: Atomic::new(0),
             line,
             room,
@@ -135,7 +138,7 @@ impl Chain {
     /// Parts that wait. Exact for the poster.
     #[inline]
     pub(crate) fn waiting(&self) -> u32 {
-        self.waiting.load(Acquire)
+        self.waiting.load_acquire()
     }
 
     /// Parts that can wait at a time.
@@ -214,7 +217,7 @@ impl Claim<'_> {
         // CAST: At most `ROOM`.
         let waiting = links.entries.len() as u32;
         // INVARIANT: Just counted.
-        self.chain.waiting.store(waiting, Relaxed);
+        self.chain.waiting.store_relaxed(waiting);
         kept
     }
 
@@ -257,7 +260,7 @@ impl Claim<'_> {
         links.entries.clear();
         let held = links.qp.take();
         // INVARIANT: None is left. Released, so that who posts without a claim posts after this.
-        self.chain.waiting.store(0, Release);
+        self.chain.waiting.store_release(0);
         // Not the last one: the caller has the QP.
         drop(held);
         if orphans != 0 {

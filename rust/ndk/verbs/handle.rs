@@ -16,14 +16,16 @@ use crate::{
 };
 use core::{
     marker::PhantomData,
-    ptr, //
+    ptr,
+    sync::atomic::{
+        AtomicPtr,
+        Ordering, //
+    }, //
 };
 use kernel::sync::{
     atomic::{
-        Acquire,
         Atomic,
-        Full,
-        Release, //
+        Full, //
     },
     rcu,
     Arc,
@@ -37,7 +39,8 @@ use kernel::sync::{
 /// The pointer is null, or came from [`Arc::into_raw`] and owns a count. A count that was stored
 /// here is given back only after a grace period has passed since the pointer was taken out.
 pub(crate) struct Handle<T> {
-    raw: Atomic<*mut T>,
+    // Looked at by every post and poll, so not by a function of C.
+    raw: AtomicPtr<T>,
     _content: PhantomData<Arc<T>>,
 }
 
@@ -51,7 +54,7 @@ impl<T> Handle<T> {
     pub(crate) fn new() -> Self {
         // INVARIANT: Null.
         Self {
-            raw: Atomic::new(ptr::null_mut()),
+            raw: AtomicPtr::new(ptr::null_mut()),
             _content: PhantomData,
         }
     }
@@ -64,7 +67,10 @@ impl<T> Handle<T> {
     /// Gives the content back when the handle is not empty.
     pub(crate) fn set(&self, content: Arc<T>) -> core::result::Result<(), Arc<T>> {
         let raw = Arc::into_raw(content).cast_mut();
-        match self.raw.cmpxchg(ptr::null_mut(), raw, Full) {
+        match self
+            .raw
+            .compare_exchange(ptr::null_mut(), raw, Ordering::SeqCst, Ordering::SeqCst)
+        {
             // INVARIANT: From `into_raw`, with its count.
             Ok(_) => Ok(()),
             // SAFETY: Just made by `into_raw`, and not stored.
@@ -79,7 +85,7 @@ impl<T> Handle<T> {
     /// `DeviceRemoved` when the handle is empty.
     #[inline]
     pub(crate) fn access<'a>(&'a self, _guard: &'a rcu::Guard) -> Result<&'a T> {
-        let raw = self.raw.load(Acquire);
+        let raw = self.raw.load(Ordering::Acquire);
         // SAFETY: Null, or by the type invariant alive until a grace period has passed, which the
         // guard prevents.
         unsafe { raw.as_ref() }.ok_or(Status::DeviceRemoved)
@@ -117,7 +123,7 @@ impl<T> Handle<T> {
     pub(crate) fn swap(&self, content: Option<Arc<T>>, ctx: &MaySleep) -> Option<Arc<T>> {
         let new = content.map_or(ptr::null_mut(), |content| Arc::into_raw(content).cast_mut());
         // INVARIANT: Null, or from `into_raw` with its count.
-        let old = self.raw.xchg(new, Full);
+        let old = self.raw.swap(new, Ordering::SeqCst);
         if old.is_null() {
             return None;
         }
@@ -132,7 +138,7 @@ impl<T> Handle<T> {
     ///
     /// Nobody looks through the handle, and nobody will.
     pub(crate) unsafe fn take_unseen(&self) -> Option<Arc<T>> {
-        let raw = self.raw.xchg(ptr::null_mut(), Full);
+        let raw = self.raw.swap(ptr::null_mut(), Ordering::SeqCst);
         if raw.is_null() {
             return None;
         }
@@ -143,7 +149,7 @@ impl<T> Handle<T> {
 
 impl<T> Drop for Handle<T> {
     fn drop(&mut self) {
-        let raw = self.raw.xchg(ptr::null_mut(), Release);
+        let raw = self.raw.swap(ptr::null_mut(), Ordering::SeqCst);
         if !raw.is_null() {
             // SAFETY: As in `take`; nobody looks through a handle that is dropped.
             drop(unsafe { Arc::from_raw(raw) });

@@ -10,6 +10,7 @@
 
 use self::stash::Stash;
 use crate::{
+    state::atomic::AtomicU32,
     sync::{
         new_irq_spinlock,
         IrqSpinLock, //
@@ -31,10 +32,8 @@ use kernel::{
     prelude::*,
     sync::{
         atomic::{
-            Acquire,
             Atomic,
-            Relaxed,
-            Release, //
+            Relaxed, //
         },
         rcu,
         Arc, //
@@ -91,7 +90,7 @@ pub(crate) struct Poller {
     /// The one of them that is polled first.
     turn: Atomic<u32>,
     /// What a poll has to see to beside `lower`: [`STASH`], [`MANY`]. Written under the lock of `stash`.
-    mode: Atomic<u32>,
+    mode: AtomicU32,
     /// Whether completions can be counted, see [`Self::hold`]. Written under the lock of `stash`.
     counts: Atomic<bool>,
     #[pin]
@@ -107,7 +106,7 @@ impl Poller {
             older: Handle::new(),
             turn: Atomic::new(0),
             // Until the consumer polls for the first time: where it never does, posts take silent requests out.
-            mode: Atomic::new(STASH),
+            mode: AtomicU32::new(STASH),
             counts: Atomic::new(false),
             // For posts, which cannot wait for memory.
             stash <- new_irq_spinlock!(Stash::new(BATCH)?),
@@ -135,11 +134,11 @@ impl Poller {
     }
 
     fn set_mode(&self, _stash: &mut Stash, bit: u32) {
-        self.mode.store(self.mode.load(Relaxed) | bit, Release);
+        self.mode.store_release(self.mode.load_relaxed() | bit);
     }
 
     fn clear_mode(&self, _stash: &mut Stash, bit: u32) {
-        self.mode.store(self.mode.load(Relaxed) & !bit, Release);
+        self.mode.store_release(self.mode.load_relaxed() & !bit);
     }
 
     /// Takes results. Any context.
@@ -152,7 +151,7 @@ impl Poller {
         let guard = rcu::read_lock();
         // Before the mode: who sees a second CQ sees that there are several.
         let lower = self.lower.access(&guard);
-        if self.mode.load(Acquire) != 0 {
+        if self.mode.load_acquire() != 0 {
             self.poll_by_mode(sink, &guard);
         } else if let Ok(lower) = lower {
             // SAFETY: The caller serializes polls, and the provider's own divert them and wait for this section.
@@ -162,7 +161,7 @@ impl Poller {
 
     #[cold]
     fn poll_by_mode(&self, sink: &mut impl Sink, guard: &rcu::Guard) {
-        if self.mode.load(Acquire) & STASH != 0 {
+        if self.mode.load_acquire() & STASH != 0 {
             self.poll_diverted(sink, guard);
         } else {
             // SAFETY: As in `poll`.
@@ -204,7 +203,7 @@ impl Poller {
         let guard = rcu::read_lock();
         // In the order of `poll`.
         let missed = self.req_newest(arm, &guard);
-        if self.mode.load(Acquire) == 0 {
+        if self.mode.load_acquire() == 0 {
             return missed;
         }
         let stashed = !self.stash.lock().is_empty();
@@ -396,7 +395,7 @@ mod tests {
     fn polls_go_directly_once_all_is_taken() -> Result {
         let ctx = MaySleep::of_test();
         let poller = poller(8)?;
-        let diverted = || poller.mode.load(Acquire) & STASH != 0;
+        let diverted = || poller.mode.load_acquire() & STASH != 0;
         assert!(diverted());
         poll(&poller, 1);
         assert!(!diverted());
@@ -425,7 +424,7 @@ mod tests {
         assert!(!settled());
         // This diverts without waiting for polls that are under way.
         poller.abandon(&queue(1)?, &ctx, |_| ());
-        assert!(poller.mode.load(Acquire) & STASH != 0 && !settled());
+        assert!(poller.mode.load_acquire() & STASH != 0 && !settled());
         poller.collect_and_stay(&ctx, |_| ());
         assert!(settled());
         Ok(())
@@ -438,11 +437,11 @@ mod tests {
         poller.watch();
         poller.watch();
         poll(&poller, 1);
-        assert!(poller.mode.load(Acquire) & STASH != 0);
+        assert!(poller.mode.load_acquire() & STASH != 0);
         assert!(poller.look(&ctx, |_| (), || true));
-        assert!(poller.mode.load(Acquire) & STASH != 0);
+        assert!(poller.mode.load_acquire() & STASH != 0);
         assert!(!poller.look(&ctx, |_| (), || false));
-        assert!(poller.mode.load(Acquire) & STASH == 0);
+        assert!(poller.mode.load_acquire() & STASH == 0);
         Ok(())
     }
 
@@ -463,10 +462,10 @@ mod tests {
         poller.abandon(&queue(3)?, &ctx, |_| ());
         assert_eq!(poller.count(|_| ()), Some(4));
         assert_eq!(poll(&poller, 4), [1, 2, 3, 0]);
-        assert!(poller.mode.load(Acquire) & STASH != 0);
+        assert!(poller.mode.load_acquire() & STASH != 0);
         poller.release();
         poller.release();
-        assert!(poller.mode.load(Acquire) & STASH == 0);
+        assert!(poller.mode.load_acquire() & STASH == 0);
         assert!(poller.count(|_| ()).is_none());
         Ok(())
     }

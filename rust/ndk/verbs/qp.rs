@@ -433,7 +433,7 @@ impl Qp {
 
     /// Posts a send. Any context. `ENOMEM` for a full queue, `EINVAL` for a bad request or state.
     #[inline]
-    pub(crate) fn post_send(&self, wr: SendWr<'_>) -> Result {
+    pub(crate) fn post_send(&self, wr: &SendWr<'_>) -> Result {
         let mut bad = ptr::null();
         // SAFETY: Valid by the type invariant; the request ends its chain, and lives during the call.
         let ret = unsafe { ffi::ndk_helper_ib_post_send(self.raw.as_ptr(), wr.as_raw(), &mut bad) };

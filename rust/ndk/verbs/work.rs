@@ -13,6 +13,10 @@
 use crate::{
     ffi,
     state::{
+        atomic::{
+            AtomicU32,
+            AtomicUsize, //
+        },
         queue::{
             Request,
             Reservation,
@@ -42,10 +46,6 @@ use core::{
 use kernel::{
     prelude::*,
     sync::{
-        atomic::{
-            Atomic,
-            Relaxed, //
-        },
         Arc,
         UniqueArc, //
     },
@@ -110,11 +110,11 @@ impl Tag {
 pub(super) struct Slot {
     /// The [`WorkQueue`] it belongs to, or the [`shared_queue::SharedQueue`] where the tag says so.
     owner: *const c_void,
-    context: Atomic<usize>,
-    index: Atomic<u32>,
-    tag: Atomic<u32>,
+    context: AtomicUsize,
+    index: AtomicU32,
+    tag: AtomicU32,
     /// For a tag that says so.
-    token: Atomic<u32>,
+    token: AtomicU32,
 }
 
 impl Slot {
@@ -122,10 +122,10 @@ impl Slot {
     pub(super) fn new(owner: *const c_void, index: u32, tag: Tag) -> Self {
         Self {
             owner,
-            context: Atomic::new(0),
-            index: Atomic::new(index),
-            tag: Atomic::new(tag.0),
-            token: Atomic::new(0),
+            context: AtomicUsize::new(0),
+            index: AtomicU32::new(index),
+            tag: AtomicU32::new(tag.0),
+            token: AtomicU32::new(0),
         }
     }
 
@@ -138,25 +138,25 @@ impl Slot {
     /// The index it was made with or has been given.
     #[inline]
     pub(super) fn index(&self) -> u32 {
-        self.index.load(Relaxed)
+        self.index.load_relaxed()
     }
 
     /// What the consumer gave with the request.
     #[inline]
     pub(super) fn context(&self) -> usize {
-        self.context.load(Relaxed)
+        self.context.load_relaxed()
     }
 
     /// The token that it was given, where its tag says so.
     #[inline]
     fn token(&self) -> u32 {
-        self.token.load(Relaxed)
+        self.token.load_relaxed()
     }
 
     /// Notes what the consumer gives with the request.
     #[inline]
     pub(super) fn set_context(&self, context: *mut c_void) {
-        self.context.store(context.expose_provenance(), Relaxed);
+        self.context.store_relaxed(context.expose_provenance());
     }
 
     /// The work request id of its request.
@@ -256,8 +256,8 @@ impl WorkQueue {
             return (0, Place(place));
         };
         slot.set_context(context);
-        slot.index.store(reservation.index, Relaxed);
-        slot.tag.store(tag.0, Relaxed);
+        slot.index.store_relaxed(reservation.index);
+        slot.tag.store_relaxed(tag.0);
         (slot.id(), Place(place))
     }
 
@@ -265,7 +265,7 @@ impl WorkQueue {
     #[inline]
     pub(crate) fn note_token(&self, place: &Place, token: u32) {
         if let Some(slot) = self.slots.get(place.0) {
-            slot.token.store(token, Relaxed);
+            slot.token.store_relaxed(token);
         }
     }
 
@@ -315,7 +315,7 @@ impl WorkQueue {
             let Some(slot) = self.slots.get((index & self.ring.mask()) as usize) else {
                 return;
             };
-            let tag = Tag(slot.tag.load(Relaxed));
+            let tag = Tag(slot.tag.load_relaxed());
             let (context, token) = (slot.context(), slot.token());
             if let Retired::Report = self.ring.retire(index, false, tag.request(0)) {
                 self.tell_of_token(token, tag, false);
@@ -386,7 +386,7 @@ pub(crate) unsafe fn retire(wc: &Wc) -> Option<Completed> {
     let slot = unsafe {
         &*core::ptr::with_exposed_provenance::<Slot>((wc.wr_id() & !FIRST_OF_TWO) as usize)
     };
-    let tag = Tag(slot.tag.load(Relaxed));
+    let tag = Tag(slot.tag.load_relaxed());
     if tag.is_shared() {
         // SAFETY: By the tag and the requirements of this function.
         return unsafe { shared_queue::retire(wc, slot) };

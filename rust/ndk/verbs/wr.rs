@@ -313,9 +313,14 @@ impl<'a> SendWr<'a> {
     }
 
     #[inline]
-    fn flag(mut self, flag: ffi::ib_send_flags) -> Self {
+    fn set(&mut self, flag: ffi::ib_send_flags) {
         // SAFETY: `send` is valid by the type invariant.
         unsafe { self.raw.send.send_flags |= flag as c_int };
+    }
+
+    #[inline]
+    fn flag(mut self, flag: ffi::ib_send_flags) -> Self {
+        self.set(flag);
         self
     }
 
@@ -323,12 +328,6 @@ impl<'a> SendWr<'a> {
     #[inline]
     pub(crate) fn signaled(self) -> Self {
         self.flag(ffi::ib_send_flags_IB_SEND_SIGNALED)
-    }
-
-    /// Wakes a peer that armed for solicited completions.
-    #[inline]
-    pub(crate) fn solicited(self) -> Self {
-        self.flag(ffi::ib_send_flags_IB_SEND_SOLICITED)
     }
 
     /// Starts after all reads before it are done.
@@ -416,8 +415,8 @@ impl<'a> Parts<'a> {
 
     /// The work request, of a request of one.
     #[inline]
-    pub(crate) fn last(self) -> SendWr<'a> {
-        self.last
+    pub(crate) fn last(&self) -> &SendWr<'a> {
+        &self.last
     }
 
     /// How many work requests.
@@ -446,29 +445,26 @@ impl<'a> Parts<'a> {
         }
     }
 
+    // In place: a request is too large to be moved for each flag.
+
     /// As [`SendWr::signaled`].
     #[inline]
-    pub(crate) fn signaled(mut self) -> Self {
-        self.last = self.last.signaled();
-        self
+    pub(crate) fn set_signaled(&mut self) {
+        self.last.set(ffi::ib_send_flags_IB_SEND_SIGNALED);
     }
 
     /// As [`SendWr::fenced`], of the first one.
     #[inline]
-    pub(crate) fn fenced(self) -> Self {
-        match self.first {
-            Some(first) => Self {
-                first: Some(first.fenced()),
-                ..self
-            },
-            None => self.last.fenced().into(),
-        }
+    pub(crate) fn set_fenced(&mut self) {
+        self.first
+            .as_mut()
+            .unwrap_or(&mut self.last)
+            .set(ffi::ib_send_flags_IB_SEND_FENCE);
     }
 
-    /// As [`SendWr::solicited`].
+    /// Wakes a peer that armed for solicited completions.
     #[inline]
-    pub(crate) fn solicited(mut self) -> Self {
-        self.last = self.last.solicited();
-        self
+    pub(crate) fn set_solicited(&mut self) {
+        self.last.set(ffi::ib_send_flags_IB_SEND_SOLICITED);
     }
 }

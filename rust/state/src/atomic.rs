@@ -2,8 +2,10 @@
 
 //! The few atomic operations the machines need, with the ordering in the name.
 //!
-//! Three backends give the same meaning: loom (`--cfg loom`), the kernel's own atomics
-//! (`--cfg MODULE`, so that the Linux kernel memory model applies), and `core` otherwise.
+//! Two backends give the same meaning: loom (`--cfg loom`), and `core`, in the kernel as well. The kernel's own atomics are
+//! functions of C there, for a module in Rust: a call for each load and store, which on the data path is more than all the
+//! rest. What is here is what those functions consist of: a relaxed access is `READ_ONCE()` or `WRITE_ONCE()`, acquire and
+//! release are `smp_load_acquire()` and `smp_store_release()`, and what changes a value is fully ordered like `cmpxchg()`.
 //!
 //! A failed [`AtomicU32::compare_exchange`] orders nothing, as in the kernel: the loops here only use
 //! the value it returns to try again or to give up.
@@ -11,11 +13,17 @@
 #[cfg(all(loom, not(MODULE)))]
 use loom::sync::atomic as backend;
 
-#[cfg(not(any(loom, MODULE)))]
+#[cfg(any(not(loom), MODULE))]
 use core::sync::atomic as backend;
 
-/// Declares one atomic integer on top of the C11-style backends.
-#[cfg(not(MODULE))]
+/// Makes what stands between two of these fully ordered. On x86 an operation with a lock prefix is so by itself.
+#[inline]
+fn full_barrier() {
+    #[cfg(not(any(loom, target_arch = "x86_64")))]
+    backend::fence(backend::Ordering::SeqCst);
+}
+
+/// Declares one atomic integer.
 macro_rules! atomic {
     ($(#[$doc:meta])* $name:ident, $int:ty) => {
         $(#[$doc])*
@@ -29,79 +37,50 @@ macro_rules! atomic {
             }
 
             /// Reads without any ordering.
+            #[inline]
             pub fn load_relaxed(&self) -> $int {
                 self.0.load(backend::Ordering::Relaxed)
             }
 
             /// Reads; later accesses stay behind it.
+            #[inline]
             pub fn load_acquire(&self) -> $int {
                 self.0.load(backend::Ordering::Acquire)
             }
 
             /// Writes without any ordering.
+            #[inline]
             pub fn store_relaxed(&self, value: $int) {
                 self.0.store(value, backend::Ordering::Relaxed);
             }
 
             /// Writes; earlier accesses stay before it.
+            #[inline]
             pub fn store_release(&self, value: $int) {
                 self.0.store(value, backend::Ordering::Release);
             }
 
             /// Replaces `old` by `new`, fully ordered, and returns `old`; else returns what was there.
+            #[inline]
             pub fn compare_exchange(&self, old: $int, new: $int) -> Result<$int, $int> {
-                self.0.compare_exchange(
+                full_barrier();
+                let seen = self.0.compare_exchange(
                     old,
                     new,
                     backend::Ordering::AcqRel,
                     backend::Ordering::Relaxed,
-                )
-            }
-        }
-    };
-}
-
-/// Declares one atomic integer on top of the kernel's atomics.
-#[cfg(MODULE)]
-macro_rules! atomic {
-    ($(#[$doc:meta])* $name:ident, $int:ty) => {
-        $(#[$doc])*
-        pub struct $name(kernel::sync::atomic::Atomic<$int>);
-
-        impl $name {
-            /// Makes an atomic that holds `value`.
-            pub fn new(value: $int) -> Self {
-                Self(kernel::sync::atomic::Atomic::new(value))
+                );
+                full_barrier();
+                seen
             }
 
-            /// Reads without any ordering.
+            /// Replaces what is there by `new`, fully ordered, and returns it.
             #[inline]
-            pub fn load_relaxed(&self) -> $int {
-                self.0.load(kernel::sync::atomic::Relaxed)
-            }
-
-            /// Reads; later accesses stay behind it.
-            #[inline]
-            pub fn load_acquire(&self) -> $int {
-                self.0.load(kernel::sync::atomic::Acquire)
-            }
-
-            /// Writes without any ordering.
-            #[inline]
-            pub fn store_relaxed(&self, value: $int) {
-                self.0.store(value, kernel::sync::atomic::Relaxed);
-            }
-
-            /// Writes; earlier accesses stay before it.
-            #[inline]
-            pub fn store_release(&self, value: $int) {
-                self.0.store(value, kernel::sync::atomic::Release);
-            }
-
-            /// Replaces `old` by `new`, fully ordered, and returns `old`; else returns what was there.
-            #[inline]
-            pub fn compare_exchange(&self, old: $int, new: $int) -> Result<$int, $int> {
-                self.0.cmpxchg(old, new, kernel::sync::atomic::Full)
+            pub fn swap(&self, new: $int) -> $int {
+                full_barrier();
+                let old = self.0.swap(new, backend::Ordering::AcqRel);
+                full_barrier();
+                old
             }
         }
     };
@@ -117,4 +96,10 @@ atomic!(
     /// An atomic 64-bit word.
     AtomicU64,
     u64
+);
+
+atomic!(
+    /// An atomic word that holds an address.
+    AtomicUsize,
+    usize
 );

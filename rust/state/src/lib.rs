@@ -9,7 +9,7 @@
 //!
 //! The same files are compiled twice:
 //!
-//! - in `ndk.ko`, as the module `state` (`--cfg MODULE`), on the kernel's atomics;
+//! - in `ndk.ko`, as the module `state` (`--cfg MODULE`);
 //! - on a host, as the crate `ndk-state`, where property tests, exhaustive walks and loom run.
 //!
 //! So the files name each other through `super::`, and crate-level attributes are conditional.

@@ -91,6 +91,8 @@ static const struct t_group *const groups[] = {
 	&rows_group,
 	&netfaults_group,
 	&soak_group,
+	&refuses_group,
+	&costless_group,
 };
 
 /* One case at a time; the results are those of the last. */

@@ -123,6 +123,8 @@ extern const struct t_group timeouts_group;
 extern const struct t_group rows_group;
 extern const struct t_group netfaults_group;
 extern const struct t_group soak_group;
+extern const struct t_group refuses_group;
+extern const struct t_group costless_group;
 
 /*
  * One call that may be answered by a callback, and that callback: exactly once
