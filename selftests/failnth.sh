@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# Allocations fail, each in turn: calls answer with a status that they may have, and nothing is leaked. LONG=1 leaves none out.
+# Allocations fail, each in turn: calls answer with a status that they may have, and nothing is leaked. NDK_LONG=1 leaves none
+# out.
 # Bug: B4
 # kernels: uml-debug debug
 # timeout: 90
@@ -9,8 +10,8 @@
 . "$(dirname "$0")/ndk-test-lib.sh"
 
 # What never comes for want of memory is not waited for long.
-NDK_PARAMS=(connect_timeout_ms=$((1500 * TIME_SCALE)) hold_timeout_ms=$((10000 * TIME_SCALE)) accept_timeout_ms=$((2000 * TIME_SCALE))
-	disconnect_timeout_ms=$((1000 * TIME_SCALE)))
+NDK_PARAMS=(connect_timeout_ms=$((1500 * TIME_SCALE)) hold_timeout_ms=$((10000 * TIME_SCALE))
+	accept_timeout_ms=$((2000 * TIME_SCALE)) disconnect_timeout_ms=$((1000 * TIME_SCALE)))
 FAILSLAB=/sys/kernel/debug/failslab
 
 # one_life N: in the life of a connection, one of the next N allocations fails, wherever it is made.
@@ -56,8 +57,8 @@ ktap_plan $((${#CASES[@]} + 9))
 for case in "${CASES[@]}"; do run_case "$case"; done
 # In the long form each of them, which takes ten minutes.
 check "one of the first 40 allocations fails" many_lives 1 40 1
-check "one of the first 200 allocations fails" many_lives $((${LONG:-0} ? 41 : 44)) 200 $((${LONG:-0} ? 1 : 7))
-check "one of the first 1500 allocations fails" many_lives $((${LONG:-0} ? 201 : 220)) 1500 $((${LONG:-0} ? 1 : 80))
+check "one of the first 200 allocations fails" many_lives $((${NDK_LONG:-0} ? 41 : 44)) 200 $((${NDK_LONG:-0} ? 1 : 7))
+check "one of the first 1500 allocations fails" many_lives $((${NDK_LONG:-0} ? 201 : 220)) 1500 $((${NDK_LONG:-0} ? 1 : 80))
 check "both links go at once, and come back" links_go
 check "a life without failures" case_passes failnth_life/one_life
 ndk_test_end

@@ -227,6 +227,34 @@ unsilence() {
 	local ns
 	for ns in a b; do nsenter --net="/run/netns/$ns" nft delete table inet silence || return 1; done
 }
+# A part of what comes in is lost, in per cent.
+lose() {
+	local ns
+	for ns in a b; do
+		nsenter --net="/run/netns/$ns" nft -f - <<-END || return 1
+			table inet lose { chain i { type filter hook input priority -300; iifname veth_$ns numgen random mod 100 < $1 drop; }; }
+		END
+	done
+}
+lose_nothing() {
+	local ns
+	for ns in a b; do nsenter --net="/run/netns/$ns" nft delete table inet lose || return 1; done
+}
+# noise SECONDS SEED: random datagrams from a to the QPs of b (noise.py); the device looks at some.
+noise() {
+	local sent
+	sent=$(in_a python3 "$NDK_DIR/selftests/noise.py" 10.9.0.1 10.9.0.2 "$(ib_b)" "$1" "$2") || return 1
+	echo "noise: $sent"
+	((${sent% of*} > 100))
+}
+# All lists of the RDMA core and of ours, again and again.
+watch_resources() {
+	local i what
+	for ((i = 0; i < $1; i++)); do
+		for what in qp cq pd mr cm_id; do rdma resource show "$what"; done
+		cat /sys/kernel/debug/ndk/*/* 2>/dev/null
+	done >/dev/null
+}
 netem() { nsenter --net="/run/netns/$1" tc qdisc replace dev "veth_$1" root netem "${@:2}"; }
 # What befalls the network of host a or b (its address ends in 1 or 2), by name, and what mends it. See silence for what it does to
 # an rxe link: so these are made again, once the hosts hear each other.

@@ -4,7 +4,7 @@
 #   . "$(dirname "$0")/ndk-test-lib.sh"
 #   ndk_test_main GROUP…
 # Each case becomes a line of KTAP. CASE=PATTERN in the environment leaves out the cases whose names do not match,
-# ROUNDS=N sets how many rounds the case takes that counts notifications, LONG=1 takes the long form of cases that have one.
+# ROUNDS=N sets how many rounds the case takes that counts notifications, NDK_LONG=1 takes the long form of cases that have one.
 # Parameters of ndk go into the array NDK_PARAMS before, those of ndk_test into NDK_TEST_PARAMS.
 . "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 
@@ -41,7 +41,7 @@ _tell_world() {
 
 # ndk_test_up [rxe|siw|nulldev]
 ndk_test_up() {
-	world_up "${1:-rxe}" && load_ndk "${NDK_PARAMS[@]}" && modprobe ndk_test scale="$TIME_SCALE" ${VERBOSE:+verbose=1} ${ROUNDS:+rounds=$ROUNDS} ${LONG:+long=1} "${NDK_TEST_PARAMS[@]}" || return 1
+	world_up "${1:-rxe}" && load_ndk "${NDK_PARAMS[@]}" && modprobe ndk_test scale="$TIME_SCALE" ${VERBOSE:+verbose=1} ${ROUNDS:+rounds=$ROUNDS} ${NDK_LONG:+long=1} "${NDK_TEST_PARAMS[@]}" || return 1
 	_host_script && _tell_world
 }
 

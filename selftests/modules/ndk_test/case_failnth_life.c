@@ -190,7 +190,7 @@ static void life(struct t *t)
  * A datagram that rxe has no memory for ends its QP for such, and nobody connects any more (Documentation/limits.rst): then the links
  * are made again. Of what the life left open nothing holds that up.
  */
-static void mend(struct t *t)
+static void recover(struct t *t)
 {
 	bool silent = false;
 	unsigned int i;
@@ -209,7 +209,7 @@ static void mend(struct t *t)
 static void one_life(struct t *t)
 {
 	life(t);
-	mend(t);
+	recover(t);
 }
 
 /* Proves: CREATE_COMPLETION.no-resources, REQUEST_COMPLETION.no-resources, 2.3-memory */
@@ -224,7 +224,7 @@ static void in_all_workers(struct t *t)
 		workers_fail_nth(n);
 		life(t);
 		hit = workers_were_hit();
-		mend(t);
+		recover(t);
 		if (t->failures)
 			t_fail(t, "with allocation %u of each worker failed", n);
 	}
@@ -266,7 +266,7 @@ static void closes_at_every_stage(struct t *t)
 			hit |= workers_were_hit();
 			if (s->pending && !t_is_done(s->pending))
 				t_fail(t, "%s: closed before its request had ended", t_stage_names[state]);
-			mend(t);
+			recover(t);
 		}
 	}
 }

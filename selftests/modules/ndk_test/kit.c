@@ -8,7 +8,6 @@
 #include <linux/preempt.h>
 #include <linux/sched.h>
 #include <linux/slab.h>
-#include <linux/umh.h>
 
 #include "ndk_test.h"
 
@@ -102,7 +101,9 @@ void *t_alloc(struct t *t, size_t size)
 {
 	struct t_mem *mem = kzalloc(sizeof(*mem) + size, GFP_KERNEL | __GFP_NOFAIL);
 
+	spin_lock_irq(&t->lock);
 	list_add(&mem->list, &t->mem);
+	spin_unlock_irq(&t->lock);
 	return mem->data;
 }
 
@@ -568,32 +569,4 @@ void t_end_case(struct t *t)
 	}
 	list_for_each_entry_safe(mem, next, &t->mem, list)
 		kfree(mem);
-}
-
-/* --- the outside ---------------------------------------------------------- */
-
-int t_host(struct t *t, const char *fmt, ...)
-{
-	char *argv[4], *envp[3];
-	char cmd[256];
-	va_list args;
-	int rc;
-
-	argv[0] = "/bin/bash";
-	argv[1] = "/tmp/ndk-test-host";
-	argv[2] = cmd;
-	argv[3] = NULL;
-	envp[0] = "HOME=/root";
-	envp[1] = "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
-	envp[2] = NULL;
-
-	va_start(args, fmt);
-	vscnprintf(cmd, sizeof(cmd), fmt, args);
-	va_end(args);
-	t_trace("%s", cmd);
-	rc = call_usermodehelper(argv[0], argv, envp, UMH_WAIT_PROC);
-	t_trace("%s: done", cmd);
-	if (rc)
-		t_fail(t, "\"%s\" in the guest: status %d", cmd, rc);
-	return rc;
 }

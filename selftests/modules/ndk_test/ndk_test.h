@@ -122,6 +122,9 @@ extern const struct t_group exhaustion_group;
 extern const struct t_group timeouts_group;
 extern const struct t_group rows_group;
 extern const struct t_group netfaults_group;
+extern const struct t_group reports_requests_group;
+extern const struct t_group reports_load_group;
+extern const struct t_group reports_connections_group;
 extern const struct t_group soak_group;
 extern const struct t_group refuses_group;
 extern const struct t_group costless_group;
@@ -270,6 +273,8 @@ bool t_close_adapter(struct t *t, struct ndk_adapter *adapter);
 /* An adapter for the queries of <ndk/ndk_query.h>. */
 struct ndk_open_params t_the(enum t_side side);
 struct ndk_adapter_info t_info(struct t *t, struct ndk_adapter *adapter);
+
+/* --- host.c --------------------------------------------------------------- */
 
 /* A command of selftests/lib.sh, run as root in the guest. */
 __printf(2, 3)
