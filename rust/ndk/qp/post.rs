@@ -37,6 +37,7 @@ use crate::{
             self,
             Op, //
         },
+        queue::Reservation,
         status::Status, //
     },
     status::Result,
@@ -52,6 +53,7 @@ use crate::{
             Tag, //
         },
         wr::{
+            How,
             Parts,
             RecvWr,
             SendWr,
@@ -138,7 +140,30 @@ impl Qp {
         Ok(())
     }
 
-    /// Posts one request to the initiator queue; `build` makes it from its work request id and its place in the queue.
+    /// Takes a place for a request to the initiator queue.
+    #[inline]
+    fn reserve(self: ArcBorrow<'_, Self>, silent: bool) -> Result<Reservation> {
+        self.send
+            .reserve(silent)
+            .or_else(|status| self.reserve_again(silent, status))
+    }
+
+    /// [`Self::reserve`] where the queue seems to be full.
+    #[cold]
+    fn reserve_again(
+        self: ArcBorrow<'_, Self>,
+        silent: bool,
+        status: Status,
+    ) -> Result<Reservation> {
+        // What fills the queue may be silent requests that are long done, which nobody else would take out.
+        if !self.initiator_cq.object().collect_if_diverted() {
+            self.reclaim();
+            return Err(status);
+        }
+        self.send.reserve(silent)
+    }
+
+    /// Posts one request to the initiator queue, of one work request; `build` makes it from its id and its place in the queue.
     #[inline]
     fn post<'a>(
         self: ArcBorrow<'_, Self>,
@@ -146,12 +171,25 @@ impl Qp {
         context: *mut c_void,
         operation: u32,
         flags: u32,
-        build: impl FnOnce(u64, Place) -> Result<Parts<'a>>,
+        build: impl FnOnce(u64, Place) -> Result<SendWr<'a>>,
     ) -> Result {
-        self.post_tracked(lower, context, operation, flags, None, build)
+        let silent = flags & flags::SILENT_SUCCESS != 0;
+        let reservation = self.reserve(silent)?;
+        let tag = Tag::new(operation, silent);
+        let (wr_id, place) = self.send.fill(&reservation, tag, context);
+        let mut request = build(wr_id, place)?;
+        request.set(How::of(flags, reservation.signalled));
+        self.send.publish(&reservation);
+        lower.trace_post(operation, flags, context, reservation.signalled);
+        let defer = flags & flags::DEFER != 0;
+        let posted = match chain::step(self.chain.waiting(), self.chain.room(), 1, defer) {
+            Step::Post => lower.post_send(&request),
+            step => self.chain_up(step, lower, request.into()),
+        };
+        self.end_of_post(posted, &reservation, silent)
     }
 
-    /// As [`Self::post`], of a request that may make or end a registration.
+    /// As [`Self::post`], of one or two work requests that may make or end a registration.
     #[inline]
     fn post_tracked<'a>(
         self: ArcBorrow<'_, Self>,
@@ -159,51 +197,51 @@ impl Qp {
         context: *mut c_void,
         operation: u32,
         flags: u32,
-        tracked: Option<Tracked>,
+        tracked: Tracked,
         build: impl FnOnce(u64, Place) -> Result<Parts<'a>>,
     ) -> Result {
         let silent = flags & flags::SILENT_SUCCESS != 0;
-        let mut reservation = match self.send.reserve(silent) {
-            Ok(reservation) => reservation,
-            Err(status) => {
-                // What fills the queue may be silent requests that are long done, which nobody else would take out.
-                if !self.initiator_cq.object().collect_if_diverted() {
-                    self.reclaim();
-                    return Err(status);
-                }
-                self.send.reserve(silent)?
-            }
-        };
-        let mut tag = Tag::new(operation, silent);
-        if let Some(tracked) = &tracked {
-            tag = tag.of_token(tracked.counted);
-            reservation.signalled |= tracked.counted;
-        }
+        let mut reservation = self.reserve(silent)?;
+        let tag = Tag::new(operation, silent).of_token(tracked.counted);
+        reservation.signalled |= tracked.counted;
         let (wr_id, place) = self.send.fill(&reservation, tag, context);
-        if let Some(tracked) = tracked {
-            self.send.note_token(&place, tracked.token);
-        }
+        self.send.note_token(&place, tracked.token);
         let mut request = build(wr_id, place)?;
-        if reservation.signalled {
-            request.set_signaled();
-        }
-        if flags & flags::READ_FENCE != 0 {
-            request.set_fenced();
-        }
-        if flags & flags::SEND_AND_SOLICIT_EVENT != 0 {
-            request.set_solicited();
-        }
+        request.set(How::of(flags, reservation.signalled));
         self.send.publish(&reservation);
         lower.trace_post(operation, flags, context, reservation.signalled);
         let defer = flags & flags::DEFER != 0;
-        let (waiting, room) = (self.chain.waiting(), self.chain.room());
-        let posted = match chain::step(waiting, room, request.count(), defer) {
+        let parts = request.count();
+        let posted = match chain::step(self.chain.waiting(), self.chain.room(), parts, defer) {
             Step::Post => lower.post_send(request.last()),
-            Step::Keep => self.keep(lower, &request),
-            Step::Ring => self.ring(&lower, Some(request)),
+            step => self.chain_up(step, lower, request),
         };
+        self.end_of_post(posted, &reservation, silent)
+    }
+
+    /// Has a request wait, or go with those that do.
+    #[inline(never)]
+    fn chain_up(
+        self: ArcBorrow<'_, Self>,
+        step: Step,
+        lower: ArcBorrow<'_, qp::Qp>,
+        request: Parts<'_>,
+    ) -> Result<(), Error> {
+        match step {
+            Step::Keep => self.keep(lower, &request),
+            Step::Post | Step::Ring => self.ring(&lower, Some(request)),
+        }
+    }
+
+    #[inline]
+    fn end_of_post(
+        self: ArcBorrow<'_, Self>,
+        posted: Result<(), Error>,
+        reservation: &Reservation,
+        silent: bool,
+    ) -> Result {
         if let Err(error) = posted {
-            self.send.retract(&reservation);
+            self.send.retract(reservation);
             return Err(refused(error));
         }
         if silent && reservation.signalled && self.send.is_crowded() {
@@ -276,7 +314,7 @@ impl Qp {
             let sgl = pieces.sgl();
             self.check_total(sgl, pieces.total(), self.max_initiator_sge)?;
             return self.post(lower, context, operation, flags, |wr_id, _| {
-                Ok(build(wr_id, sgl).into())
+                Ok(build(wr_id, sgl))
             });
         }
         // NDKPI: with inline data the number of pieces is free, their sum is not.
@@ -285,10 +323,9 @@ impl Qp {
         }
         let mut scratch = Scratch::new();
         self.post(lower, context, operation, flags, |wr_id, place| {
-            let request = self
+            Ok(self
                 .inline
-                .build(pieces, &place, &mut scratch, |sgl| build(wr_id, sgl))?;
-            Ok(request.into())
+                .build(pieces, &place, &mut scratch, |sgl| build(wr_id, sgl))?)
         })
     }
 
@@ -353,13 +390,11 @@ impl Qp {
             .first()
             .filter(|_| flags & flags::RDMA_READ_LOCAL_INVALIDATE != 0);
         let Some(first) = first else {
-            return self.post(lower, context, operation, flags, |wr_id, _| {
-                Ok(read(wr_id).into())
-            });
+            return self.post(lower, context, operation, flags, |wr_id, _| Ok(read(wr_id)));
         };
         let token = first.lkey();
         self.pd.registrations().end_local(token, || {
-            let tracked = Some(Tracked::counted(token));
+            let tracked = Tracked::counted(token);
             self.post_tracked(lower, context, operation, flags, tracked, |wr_id, _| {
                 if self.read_invalidates {
                     let (address, remote) = (remote.address, remote.token);
@@ -390,7 +425,7 @@ impl Qp {
         let user = (&self.chain, self.reads_late);
         self.with_spare(|| {
             mr.fast_register(&region, flags, &guard, user, |mr, access| {
-                let tracked = Some(Tracked::new(mr.rkey(), self.reads_late));
+                let tracked = Tracked::new(mr.rkey(), self.reads_late);
                 self.post_tracked(lower, context, operation, flags, tracked, |wr_id, _| {
                     Ok(SendWr::reg_mr(wr_id, mr, mr.rkey(), access).into())
                 })
@@ -419,7 +454,7 @@ impl Qp {
         self.with_spare(|| {
             mw.bind(mr, &bind, &guard, user, |mr, access, replaces| {
                 let counted = self.reads_late || replaces.is_some();
-                let tracked = Some(Tracked::new(mr.rkey(), counted));
+                let tracked = Tracked::new(mr.rkey(), counted);
                 self.post_tracked(lower, context, operation, flags, tracked, |wr_id, _| {
                     let register = SendWr::reg_mr(wr_id, mr, mr.rkey(), access);
                     Ok(match replaces {
@@ -458,7 +493,7 @@ impl Qp {
         let pd = self.pd.object();
         let operation = ffi::ndk_operation_type_NDK_OPERATION_INVALIDATE;
         let post = |token| {
-            let tracked = Some(Tracked::counted(token));
+            let tracked = Tracked::counted(token);
             self.post_tracked(lower, context, operation, flags, tracked, |wr_id, _| {
                 Ok(SendWr::local_inv(wr_id, token).into())
             })

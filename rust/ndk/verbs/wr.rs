@@ -6,6 +6,7 @@
 
 use crate::{
     ffi,
+    state::flags,
     verbs::mr::FastMr, //
 };
 use core::{
@@ -180,6 +181,31 @@ impl RawSend {
     }
 }
 
+/// How a request is to be done: flags of the device.
+#[derive(Clone, Copy)]
+pub(crate) struct How(c_int);
+
+impl How {
+    /// What `flags` of the consumer say; `signalled` asks for a completion on success, which there is of a failure in any case.
+    #[inline]
+    pub(crate) fn of(flags: u32, signalled: bool) -> Self {
+        let mut how = 0;
+        if signalled {
+            how |= ffi::ib_send_flags_IB_SEND_SIGNALED;
+        }
+        // It starts after all reads before it are done.
+        if flags & flags::READ_FENCE != 0 {
+            how |= ffi::ib_send_flags_IB_SEND_FENCE;
+        }
+        // It wakes a peer that armed for solicited completions.
+        if flags & flags::SEND_AND_SOLICIT_EVENT != 0 {
+            how |= ffi::ib_send_flags_IB_SEND_SOLICITED;
+        }
+        // CAST: A bit set in a C `int`.
+        Self(how as c_int)
+    }
+}
+
 /// A request for the send queue, over a borrowed list of buffers.
 ///
 /// The list is read while the request is posted; the buffers belong to the device until it
@@ -313,15 +339,16 @@ impl<'a> SendWr<'a> {
     }
 
     #[inline]
-    fn set(&mut self, flag: ffi::ib_send_flags) {
-        // SAFETY: `send` is valid by the type invariant.
-        unsafe { self.raw.send.send_flags |= flag as c_int };
+    fn flag(mut self, flag: ffi::ib_send_flags) -> Self {
+        self.set(How(flag as c_int));
+        self
     }
 
+    /// Says how it is to be done. In place: a request is too large to be moved for that.
     #[inline]
-    fn flag(mut self, flag: ffi::ib_send_flags) -> Self {
-        self.set(flag);
-        self
+    pub(crate) fn set(&mut self, how: How) {
+        // SAFETY: `send` is valid by the type invariant.
+        unsafe { self.raw.send.send_flags |= how.0 };
     }
 
     /// Asks for a completion on success. Failures complete in any case.
@@ -445,26 +472,16 @@ impl<'a> Parts<'a> {
         }
     }
 
-    // In place: a request is too large to be moved for each flag.
-
-    /// As [`SendWr::signaled`].
+    /// Says how they are to be done: the fence is before the first one, the rest is of the last.
     #[inline]
-    pub(crate) fn set_signaled(&mut self) {
-        self.last.set(ffi::ib_send_flags_IB_SEND_SIGNALED);
-    }
-
-    /// As [`SendWr::fenced`], of the first one.
-    #[inline]
-    pub(crate) fn set_fenced(&mut self) {
-        self.first
-            .as_mut()
-            .unwrap_or(&mut self.last)
-            .set(ffi::ib_send_flags_IB_SEND_FENCE);
-    }
-
-    /// Wakes a peer that armed for solicited completions.
-    #[inline]
-    pub(crate) fn set_solicited(&mut self) {
-        self.last.set(ffi::ib_send_flags_IB_SEND_SOLICITED);
+    pub(crate) fn set(&mut self, how: How) {
+        let fence = ffi::ib_send_flags_IB_SEND_FENCE as c_int;
+        match &mut self.first {
+            Some(first) => {
+                first.set(How(how.0 & fence));
+                self.last.set(How(how.0 & !fence));
+            }
+            None => self.last.set(how),
+        }
     }
 }
