@@ -179,6 +179,14 @@ def over_rxe():
                 [Figure("", "1/s", rate, (">=", 0.97 if chain > 1 else 0.95))],
                 test="send_rate", size=64, depth=128, qps=qps, chain=chain, iters=1024,
             )
+    for kind in "read", "write":
+        for name, size, iters in ("4K", 4 << 10, 512), ("64K", 64 << 10, 128), ("1M", 1 << 20, 16):
+            yield Measurement(
+                f"M8-{kind}-{name}",
+                f"{name}iB {kind} of a list of pages, mapped for each, 4 in flight",
+                [Figure("", "MiB/s", throughput, (">=", 0.97))],
+                test=f"list_{kind}", size=size, depth=4, iters=iters,
+            )
     for flight, iters in (1, 100), (16, 400):
         yield Measurement(
             f"M6-{flight}",

@@ -121,8 +121,12 @@ pub(crate) fn run(job: &Job, ours: bool, a: Place, b: Place) -> Result<Outcome> 
     to_result(unsafe {
         match job.test {
             Test::Connect => ndk_perf_raw_connect(job, &ends[0], &ends[1], &mut result),
-            Test::Layer if ours => ndk_perf_layer_ours(job, &ends[0], &ends[1], &mut result),
-            Test::Layer => ndk_perf_layer_raw(job, &ends[0], &ends[1], &mut result),
+            Test::Layer | Test::ListRead | Test::ListWrite if ours => {
+                ndk_perf_layer_ours(job, &ends[0], &ends[1], &mut result)
+            }
+            Test::Layer | Test::ListRead | Test::ListWrite => {
+                ndk_perf_layer_raw(job, &ends[0], &ends[1], &mut result)
+            }
             _ => ndk_perf_raw_run(job, &ends[0], &ends[1], &mut result),
         }
     })?;

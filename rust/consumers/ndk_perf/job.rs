@@ -29,9 +29,13 @@ pub(crate) enum Test {
     Register = 7,
     /// The calls one by one, and what a connection takes.
     Layer = 8,
+    /// Reads into a list of pages that is mapped for each, several at a time.
+    ListRead = 9,
+    /// Writes from one.
+    ListWrite = 10,
 }
 
-const NAMES: [(Test, &str); 9] = [
+const NAMES: [(Test, &str); 11] = [
     (Test::SendLatency, "send_latency"),
     (Test::WriteLatency, "write_latency"),
     (Test::ReadLatency, "read_latency"),
@@ -41,6 +45,8 @@ const NAMES: [(Test, &str); 9] = [
     (Test::Connect, "connect"),
     (Test::Register, "register"),
     (Test::Layer, "layer"),
+    (Test::ListRead, "list_read"),
+    (Test::ListWrite, "list_write"),
 ];
 
 impl Test {
@@ -56,6 +62,11 @@ impl Test {
 }
 
 impl Test {
+    /// Whether lists of pages are transferred.
+    pub(crate) fn is_list(self) -> bool {
+        matches!(self, Self::ListRead | Self::ListWrite)
+    }
+
     /// Whether there are samples: the time of each operation, or the totals of [`Test::Layer`].
     pub(crate) fn is_sampled(self) -> bool {
         matches!(
@@ -90,6 +101,9 @@ pub(crate) const MAX_QPS: usize = 2;
 /// The same of [`Test::Layer`].
 const MAX_LAYER_QPS: u32 = 1024;
 
+/// Lists of pages at a time: `LIST_SLOTS`.
+const MAX_LISTS: u32 = 16;
+
 /// Operations of [`Test::Layer`] at a time: `LAYER_BATCH`.
 const LAYER_BATCH: u32 = 64;
 
@@ -111,6 +125,7 @@ impl Job {
             || self.chain > self.depth
             || !(1..=max_qps).contains(&self.qps)
             || (self.test == Test::SendRate && self.depth % 2 != 0)
+            || (self.test.is_list() && (self.depth > MAX_LISTS || self.qps != 1))
         {
             return Err(EINVAL);
         }

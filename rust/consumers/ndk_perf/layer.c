@@ -1,12 +1,28 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Counts bytes of memory, by the allocators' own tracepoints. */
+/* What both sides need: the pages of a buffer, and how much memory was given out, by the allocators' own tracepoints. */
 #include <linux/delay.h>
 #include <linux/rcupdate.h>
+#include <linux/scatterlist.h>
 #include <linux/slab.h>
 #include <linux/tracepoint.h>
 #include <linux/workqueue.h>
 
 #include "layer.h"
+
+struct scatterlist *layer_pages(const struct perf_end *end, u32 *nr)
+{
+	u32 i = 0, count = DIV_ROUND_UP(end->length, PAGE_SIZE);
+	struct scatterlist *list = kvmalloc_objs(*list, count);
+	struct sg_page_iter iter;
+
+	if (!list)
+		return NULL;
+	sg_init_table(list, count);
+	for_each_sg_page(end->sgl, &iter, end->nents, 0)
+		sg_set_page(&list[i++], sg_page_iter_page(&iter), PAGE_SIZE, 0);
+	*nr = count;
+	return list;
+}
 
 static atomic64_t bytes;
 

@@ -41,6 +41,19 @@ static inline u32 layer_depth(const struct perf_job *job)
 	return job->qps == 1 ? 2 * LAYER_BATCH : LAYER_DEPTH;
 }
 
+/* Pieces of a request, and requests outstanding, where lists of pages are transferred. */
+#define LIST_SGE	16
+#define LIST_WRS	256
+#define LIST_SLOTS	16
+
+static inline bool is_list(const struct perf_job *job)
+{
+	return job->test == PERF_LIST_READ || job->test == PERF_LIST_WRITE;
+}
+
+/* The pages of a buffer one by one, as those of a file are: none is joined with the next. */
+struct scatterlist *layer_pages(const struct perf_end *end, u32 *nr);
+
 /* Bytes that the kernel's allocators have given out and not got back since layer_count_begin(). */
 int layer_count_begin(void);
 u64 layer_count_end(void);

@@ -25,6 +25,13 @@ struct conn {
 	struct call call[2];
 };
 
+/* A list of pages on its way. */
+struct slot {
+	struct completion done;
+	struct ndk_lam *lam;
+	int status;
+};
+
 struct side {
 	struct ndk_adapter *adapter;
 	struct ndk_pd *pd;
@@ -41,6 +48,11 @@ struct ours {
 	struct conn *conn;
 	/* Whether the notification takes completions and arms again. */
 	bool rounds;
+	/* For lists of pages. */
+	struct slot slots[LIST_SLOTS];
+	struct scatterlist *pages;
+	u32 nr_pages;
+	struct ndk_mr *mr;
 	u32 notified;
 	u8 *memory;
 };
@@ -96,10 +108,20 @@ static void on_notified(void *context, int status)
 {
 	struct ours *o = context;
 	struct ndk_result_ex results[LAYER_POLL];
+	struct slot *slot;
+	u32 i, n;
 
 	if (o->rounds) {
-		while (ndk_get_cq_results_ex(o->side[0].cq, results, LAYER_POLL) == LAYER_POLL)
-			;
+		do {
+			n = ndk_get_cq_results_ex(o->side[0].cq, results, LAYER_POLL);
+			for (i = 0; i < n; i++) {
+				slot = results[i].request_context;
+				if (slot) {
+					slot->status = results[i].status;
+					complete(&slot->done);
+				}
+			}
+		} while (n == LAYER_POLL);
 		ndk_arm_cq(o->side[0].cq, NDK_CQ_NOTIFY_ANY);
 	}
 	WRITE_ONCE(o->notified, o->notified + 1);
@@ -130,7 +152,7 @@ static int open_side(struct ours *o, int n, const struct perf_end *end)
 		.address_len = length_of(end->address),
 		.client = KBUILD_MODNAME,
 	};
-	u32 depth = 2 * o->job->qps * layer_depth(o->job);
+	u32 depth = is_list(o->job) ? 2 * LIST_WRS : 2 * o->job->qps * layer_depth(o->job);
 	struct side *side = &o->side[n];
 	int ret;
 
@@ -163,14 +185,14 @@ static int listen(struct ours *o, const struct perf_end *end, struct sockaddr_st
 
 static int connect_one(struct ours *o, struct conn *conn, const struct perf_end *a, const struct sockaddr *to)
 {
-	u32 depth = layer_depth(o->job);
+	u32 depth = is_list(o->job) ? LIST_WRS : layer_depth(o->job), sges = is_list(o->job) ? LIST_SGE : 1;
 	struct call call;
 	int n, ret;
 
 	for (n = 0; n < 2; n++) {
 		struct side *side = &o->side[n];
 
-		ret = CREATE(conn->qp[n], ndk_create_qp, side->pd, side->cq, side->cq, conn, depth, depth, 1, 1, 0);
+		ret = CREATE(conn->qp[n], ndk_create_qp, side->pd, side->cq, side->cq, conn, depth, depth, sges, sges, 0);
 		if (ret)
 			return ret;
 		init_completion(&conn->call[n].done);
@@ -178,14 +200,14 @@ static int connect_one(struct ours *o, struct conn *conn, const struct perf_end 
 	ret = CREATE(conn->connector[0], ndk_create_connector, o->side[0].adapter);
 	if (ret)
 		return ret;
-	ret = ndk_connect(conn->connector[0], conn->qp[0], a->address, length_of(a->address), to, length_of(to), 0, 0, NULL, 0,
+	ret = ndk_connect(conn->connector[0], conn->qp[0], a->address, length_of(a->address), to, length_of(to), 16, 16, NULL, 0,
 			  on_done, &conn->call[0]);
 	if (ret != -EINPROGRESS)
 		return ret;
 	if (!wait_for_completion_timeout(&o->came, TIMEOUT))
 		return -ETIMEDOUT;
 	conn->connector[1] = o->incoming;
-	ret = ndk_accept(conn->connector[1], conn->qp[1], 0, 0, NULL, 0, on_gone, NULL, on_done, &conn->call[1]);
+	ret = ndk_accept(conn->connector[1], conn->qp[1], 16, 16, NULL, 0, on_gone, NULL, on_done, &conn->call[1]);
 	if (ret != -EINPROGRESS)
 		return ret;
 	return end_of(&conn->call[0], ret) ?:
@@ -205,6 +227,10 @@ static void close_all(struct ours *o)
 			CLOSE(ndk_close_qp, conn->qp[n]);
 	}
 	CLOSE(ndk_close_listener, o->listener);
+	CLOSE(ndk_close_mr, o->mr);
+	for (n = 0; n < LIST_SLOTS; n++)
+		kvfree(o->slots[n].lam);
+	kvfree(o->pages);
 	for (n = 0; n < 2; n++) {
 		CLOSE(ndk_close_cq, o->side[n].cq);
 		CLOSE(ndk_close_pd, o->side[n].pd);
@@ -293,6 +319,79 @@ static int measure(struct ours *o, u64 *totals)
 	return ret;
 }
 
+static int list_set_up(struct ours *o, const struct perf_end *a, const struct perf_end *b)
+{
+	const u32 flags = NDK_MR_FLAG_ALLOW_LOCAL_WRITE | NDK_MR_FLAG_ALLOW_REMOTE_READ | NDK_MR_FLAG_ALLOW_REMOTE_WRITE;
+	struct call call;
+	int ret, n;
+
+	o->pages = layer_pages(a, &o->nr_pages);
+	if (!o->pages)
+		return -ENOMEM;
+	for (n = 0; n < LIST_SLOTS; n++) {
+		init_completion(&o->slots[n].done);
+		o->slots[n].lam = kvzalloc_flex(*o->slots[n].lam, pages, o->nr_pages);
+		if (!o->slots[n].lam)
+			return -ENOMEM;
+	}
+	ret = CREATE(o->mr, ndk_create_mr, o->side[1].pd, false);
+	return ret ?: CALL(call, ndk_register_mr(o->mr, b->sgl, b->nents, PAGE_SIZE, b->length, flags, on_done, &call));
+}
+
+/* Maps the list, and posts as many requests as it takes: one doorbell, one completion. */
+static int list_start(struct ours *o, struct slot *slot)
+{
+	u32 token = ndk_get_remote_token_from_mr(o->mr), i, n, fbo;
+	bool reads = o->job->test == PERF_LIST_READ;
+	struct ndk_qp *qp = o->conn[0].qp[0];
+	struct ndk_sge sge[LIST_SGE];
+	size_t size;
+	int ret;
+
+	size = struct_size(slot->lam, pages, o->nr_pages);
+	ret = ndk_build_lam(o->side[0].adapter, o->pages, o->nr_pages, o->job->size, NULL, NULL, slot->lam, &size, &fbo);
+	for (i = 0; !ret && i < o->nr_pages; i += n) {
+		u64 remote = PAGE_SIZE + (u64)i * PAGE_SIZE;
+		u32 flags = i + LIST_SGE < o->nr_pages ? NDK_OP_FLAG_DEFER | NDK_OP_FLAG_SILENT_SUCCESS : 0;
+
+		for (n = 0; n < LIST_SGE && i + n < o->nr_pages; n++)
+			sge[n] = (struct ndk_sge) {
+				.virtual_address = slot->lam->pages[i + n],
+				.length = PAGE_SIZE,
+				.token = o->side[0].sge.token,
+			};
+		ret = reads ? ndk_read(qp, slot, sge, n, remote, token, flags) : ndk_write(qp, slot, sge, n, remote, token, flags);
+	}
+	return ret;
+}
+
+static int list_end(struct ours *o, struct slot *slot)
+{
+	if (!wait_for_completion_timeout(&slot->done, TIMEOUT))
+		return -ETIMEDOUT;
+	ndk_release_lam(o->side[0].adapter, slot->lam);
+	return slot->status;
+}
+
+static int list_measure(struct ours *o, const struct perf_end *a, const struct perf_end *b, u64 *elapsed)
+{
+	u32 i, iters = o->job->iters, depth = o->job->depth;
+	int ret = list_set_up(o, a, b);
+	u64 begin;
+
+	o->rounds = true;
+	ndk_arm_cq(o->side[0].cq, NDK_CQ_NOTIFY_ANY);
+	begin = ktime_get_ns();
+	for (i = 0; !ret && i < iters + depth; i++) {
+		if (i >= depth)
+			ret = list_end(o, &o->slots[i % depth]);
+		if (!ret && i < iters)
+			ret = list_start(o, &o->slots[i % depth]);
+	}
+	*elapsed = ktime_get_ns() - begin;
+	return ret;
+}
+
 int ndk_perf_layer_ours(const struct perf_job *job, const struct perf_end *a, const struct perf_end *b,
 			struct perf_result *result)
 {
@@ -318,7 +417,10 @@ int ndk_perf_layer_ours(const struct perf_job *job, const struct perf_end *a, co
 		ret = connect_one(o, &o->conn[i], a, (struct sockaddr *)&at);
 	if (job->count && !counting)
 		result->samples[LAYER_BYTES] = layer_count_end();
-	ret = ret ?: measure(o, result->samples);
+	if (is_list(job))
+		ret = ret ?: list_measure(o, a, b, &result->elapsed);
+	else
+		ret = ret ?: measure(o, result->samples);
 	result->count = job->iters;
 out:
 	close_all(o);

@@ -6,6 +6,7 @@
 #include <linux/slab.h>
 #include <rdma/ib_verbs.h>
 #include <rdma/rdma_cm.h>
+#include <rdma/rw.h>
 
 #include "layer.h"
 
@@ -17,6 +18,14 @@ struct conn {
 	struct raw *raw;
 	struct rdma_cm_id *id[2];
 	struct completion event;
+	int status;
+};
+
+/* A list of pages on its way. */
+struct slot {
+	struct rdma_rw_ctx ctx;
+	struct ib_cqe cqe;
+	struct completion done;
 	int status;
 };
 
@@ -40,6 +49,12 @@ struct raw {
 	u32 polled;
 	u32 notified;
 	u8 *memory;
+	/* For lists of pages. */
+	struct slot slots[LIST_SLOTS], reg;
+	struct scatterlist *pages;
+	u32 nr_pages;
+	struct ib_mr *mr;
+	int mapped;
 };
 
 static void on_polled(struct ib_cq *cq, struct ib_wc *wc)
@@ -65,7 +80,7 @@ static void on_own(struct ib_cq *cq, void *context)
 
 static int set_up_side(struct raw *raw, int n, struct ib_device *dev)
 {
-	struct ib_cq_init_attr attr = { .cqe = 2 * layer_depth(raw->job) };
+	struct ib_cq_init_attr attr = { .cqe = is_list(raw->job) ? 2 * LIST_WRS : 2 * layer_depth(raw->job) };
 	struct side *side = &raw->side[n];
 
 	if (side->dev)
@@ -107,12 +122,18 @@ static int create_qp(struct raw *raw, struct conn *conn, int n)
 		.qp_type = IB_QPT_RC,
 	};
 
+	if (is_list(raw->job)) {
+		attr.cap.max_send_wr = LIST_WRS;
+		attr.cap.max_send_sge = LIST_SGE;
+		attr.cap.max_rdma_ctxs = LIST_SLOTS;
+		attr.port_num = conn->id[n]->port_num;
+	}
 	return rdma_create_qp(conn->id[n], side->pd, &attr);
 }
 
 static int handler(struct rdma_cm_id *id, struct rdma_cm_event *event)
 {
-	struct rdma_conn_param param = { .rnr_retry_count = 7 };
+	struct rdma_conn_param param = { .responder_resources = 16, .initiator_depth = 16, .rnr_retry_count = 7 };
 	struct conn *conn = id->context;
 	struct raw *raw;
 	int ret;
@@ -180,7 +201,12 @@ static int find_active(struct raw *raw)
 
 static int connect_one(struct raw *raw)
 {
-	struct rdma_conn_param param = { .retry_count = 7, .rnr_retry_count = 7 };
+	struct rdma_conn_param param = {
+		.responder_resources = 16,
+		.initiator_depth = 16,
+		.retry_count = 7,
+		.rnr_retry_count = 7,
+	};
 	struct sockaddr *to = (struct sockaddr *)&raw->listener->route.addr.src_addr;
 	struct conn *conn = &raw->conn[raw->conns];
 	struct rdma_cm_id *id;
@@ -224,6 +250,11 @@ static void close_all(struct raw *raw)
 	}
 	if (raw->listener)
 		rdma_destroy_id(raw->listener);
+	if (raw->mapped)
+		ib_dma_unmap_sg(raw->side[1].dev, raw->end[1]->sgl, raw->end[1]->nents, DMA_BIDIRECTIONAL);
+	if (!IS_ERR_OR_NULL(raw->mr))
+		ib_dereg_mr(raw->mr);
+	kvfree(raw->pages);
 	for (n = 0; n < 2; n++) {
 		struct side *side = &raw->side[n];
 
@@ -334,6 +365,82 @@ static int measure(struct raw *raw, u64 *totals)
 	return ret;
 }
 
+static void on_slot(struct ib_cq *cq, struct ib_wc *wc)
+{
+	struct slot *slot = container_of(wc->wr_cqe, struct slot, cqe);
+
+	slot->status = wc->status == IB_WC_SUCCESS ? 0 : -EIO;
+	complete(&slot->done);
+}
+
+static int slot_end(struct slot *slot)
+{
+	return wait_for_completion_timeout(&slot->done, TIMEOUT) ? slot->status : -ETIMEDOUT;
+}
+
+static void slot_init(struct slot *slot)
+{
+	slot->cqe.done = on_slot;
+	init_completion(&slot->done);
+}
+
+static int list_set_up(struct raw *raw)
+{
+	const struct perf_end *b = raw->end[1];
+	struct ib_reg_wr wr = {
+		.wr.opcode = IB_WR_REG_MR,
+		.wr.wr_cqe = &raw->reg.cqe,
+		.wr.send_flags = IB_SEND_SIGNALED,
+		.access = IB_ACCESS_LOCAL_WRITE | IB_ACCESS_REMOTE_READ | IB_ACCESS_REMOTE_WRITE,
+	};
+	int n;
+
+	for (n = 0; n < LIST_SLOTS; n++)
+		slot_init(&raw->slots[n]);
+	slot_init(&raw->reg);
+	raw->pages = layer_pages(raw->end[0], &raw->nr_pages);
+	if (!raw->pages)
+		return -ENOMEM;
+	raw->mr = ib_alloc_mr(raw->side[1].pd, IB_MR_TYPE_MEM_REG, raw->nr_pages + 1);
+	if (IS_ERR(raw->mr))
+		return PTR_ERR(raw->mr);
+	raw->mapped = ib_dma_map_sg(raw->side[1].dev, b->sgl, b->nents, DMA_BIDIRECTIONAL);
+	if (!raw->mapped || ib_map_mr_sg(raw->mr, b->sgl, raw->mapped, NULL, PAGE_SIZE) != raw->mapped)
+		return -EIO;
+	ib_update_fast_reg_key(raw->mr, ib_inc_rkey(raw->mr->rkey));
+	wr.mr = raw->mr;
+	wr.key = raw->mr->rkey;
+	return ib_post_send(raw->conn[1].id[1]->qp, &wr.wr, NULL) ?: slot_end(&raw->reg);
+}
+
+static int list_measure(struct raw *raw, u64 *elapsed)
+{
+	enum dma_data_direction dir = raw->job->test == PERF_LIST_READ ? DMA_FROM_DEVICE : DMA_TO_DEVICE;
+	u32 i, iters = raw->job->iters, depth = raw->job->depth;
+	/* That of rounds, the CQ of which is in softirq context. */
+	struct rdma_cm_id *id = raw->conn[1].id[0];
+	int ret = list_set_up(raw);
+	struct slot *slot;
+	u64 begin;
+
+	begin = ktime_get_ns();
+	for (i = 0; !ret && i < iters + depth; i++) {
+		slot = &raw->slots[i % depth];
+		if (i >= depth) {
+			ret = slot_end(slot);
+			if (!ret)
+				rdma_rw_ctx_destroy(&slot->ctx, id->qp, id->port_num, raw->pages, raw->nr_pages, dir);
+		}
+		if (!ret && i < iters) {
+			ret = rdma_rw_ctx_init(&slot->ctx, id->qp, id->port_num, raw->pages, raw->nr_pages, 0,
+					       raw->mr->iova, raw->mr->rkey, dir);
+			ret = ret < 0 ? ret : rdma_rw_ctx_post(&slot->ctx, id->qp, id->port_num, &slot->cqe, NULL);
+		}
+	}
+	*elapsed = ktime_get_ns() - begin;
+	return ret;
+}
+
 int ndk_perf_layer_raw(const struct perf_job *job, const struct perf_end *a, const struct perf_end *b,
 		       struct perf_result *result)
 {
@@ -363,7 +470,10 @@ int ndk_perf_layer_raw(const struct perf_job *job, const struct perf_end *a, con
 		result->samples[LAYER_BYTES] = layer_count_end();
 	for (i = 0; !ret && i < 2; i++)
 		ret = connect_one(raw);
-	ret = ret ?: measure(raw, result->samples);
+	if (is_list(job))
+		ret = ret ?: list_measure(raw, &result->elapsed);
+	else
+		ret = ret ?: measure(raw, result->samples);
 	result->count = job->iters;
 out:
 	close_all(raw);

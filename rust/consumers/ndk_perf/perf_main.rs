@@ -12,7 +12,7 @@
 //!
 //! `run` returns when the measurement is over. `result` then says `test side count elapsed_ns`, `samples` has the time of each operation
 //! in ns, where the test times them. Tests: send_latency (to and fro), write_latency, read_latency, write_stream, read_stream,
-//! send_rate, connect (`depth` at a time), register, layer (over ndk_nulldev; samples are the totals of receives, sends, polls, arms and
+//! send_rate, connect (`depth` at a time), register, list_read, list_write, layer (over ndk_nulldev; samples are the totals of receives, sends, polls, arms and
 //! notifications, in ticks of the processor with `ticks`, and with `count` the bytes that `qps` connections take).
 
 use kernel::{
@@ -147,7 +147,7 @@ impl State {
         let [Some(a), Some(b)] = &self.ends else {
             return Err(ENOTCONN);
         };
-        let outcome = if !ours || job.test == Test::Layer {
+        let outcome = if !ours || job.test == Test::Layer || job.test.is_list() {
             let place = |end: &Place| baseline::Place {
                 net: end.net.clone(),
                 address: end.address,

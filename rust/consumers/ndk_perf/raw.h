@@ -20,6 +20,8 @@ enum perf_test {
 	PERF_CONNECT		= 6,
 	PERF_REGISTER		= 7,
 	PERF_LAYER		= 8,
+	PERF_LIST_READ		= 9,
+	PERF_LIST_WRITE		= 10,
 };
 
 #define PERF_MAX_QPS	2
