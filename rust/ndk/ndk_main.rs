@@ -91,7 +91,8 @@ impl kernel::InPlaceModule for Ndk {
             debugfs::init();
         };
         try_pin_init!(Self {
-            _queues: params::check().and_then(|()| queues::Owner::new())?,
+            // SAFETY: Modules are initialized once, and nothing before this makes a queue.
+            _queues: params::check().and_then(|()| unsafe { queues::Owner::new() })?,
             _debugfs: debugfs::Root::new(),
             _devices <- verbs::device::Registration::new(c_str!("ndk")),
         })

@@ -41,12 +41,17 @@ pub(crate) struct Owner {
 }
 
 impl Owner {
-    /// Makes the queues. Once, before anything else of the module; process context.
-    pub(crate) fn new() -> Result<Self> {
+    /// Makes the queues. Process context.
+    ///
+    /// # Safety
+    ///
+    /// Called once, before anything else of the module.
+    pub(crate) unsafe fn new() -> Result<Self> {
         let mut queues = KBox::new(
             Queues {
                 sleep: Arc::new(SleepQueue::new(c_str!("ndk"))?, GFP_KERNEL)?,
-                softirq: BhQueue::new(c_str!("ndk_bh"))?,
+                // SAFETY: This function is called once.
+                softirq: unsafe { BhQueue::new() }?,
             },
             GFP_KERNEL,
         )?;

@@ -383,23 +383,6 @@ unsigned int ndk_helper_wq_sleeping_flags(void)
 	return WQ_MEM_RECLAIM | WQ_UNBOUND;
 }
 
-unsigned int ndk_helper_wq_bh_flags(void)
-{
-	return WQ_BH | WQ_PERCPU;
-}
-
-/* On that CPU if it is online, else on this one: a CPU does not go offline while preemption is off somewhere. */
-bool ndk_helper_queue_work_near(unsigned int cpu, struct workqueue_struct *wq,
-				struct work_struct *work)
-{
-	bool queued;
-
-	preempt_disable();
-	queued = queue_work_on(cpu < nr_cpu_ids && cpu_online(cpu) ? cpu : WORK_CPU_UNBOUND, wq, work);
-	preempt_enable();
-	return queued;
-}
-
 void ndk_helper_might_sleep(void)
 {
 	might_sleep();

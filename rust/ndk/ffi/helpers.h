@@ -78,10 +78,11 @@ bool ndk_helper_netdev_addr(struct net_device *dev, struct sockaddr_storage *add
 
 /* Work queues, contexts, locks. */
 struct workqueue_struct *ndk_helper_alloc_wq(const char *name, unsigned int flags, int max_active);
-bool ndk_helper_queue_work_near(unsigned int cpu, struct workqueue_struct *wq,
-				struct work_struct *work);
 unsigned int ndk_helper_wq_sleeping_flags(void);
-unsigned int ndk_helper_wq_bh_flags(void);
+int ndk_bh_start(void);
+void ndk_bh_stop(void);
+bool ndk_bh_queue(struct work_struct *work, int cpu);
+void ndk_bh_ran(struct work_struct *work);
 void ndk_helper_might_sleep(void);
 bool ndk_helper_in_softirq(void);
 unsigned int ndk_helper_memalloc_noio_save(void);

@@ -183,10 +183,7 @@ macro_rules! bh_work {
             type Pointer = ::kernel::sync::Arc<Self>;
 
             fn run(this: ::kernel::sync::Arc<Self>) {
-                // SAFETY: Only `BhQueue` enqueues this item; it runs its items in softirq context
-                // with no lock held.
-                let ctx = unsafe { $crate::ctx::Softirq::assume() };
-                <Self as $crate::sync::BhItem<$id>>::run(this, &ctx);
+                $crate::sync::run_bh::<Self, $id>(this);
             }
         }
     };
@@ -273,19 +270,26 @@ impl SleepQueue {
     }
 }
 
-/// A work queue whose items run in softirq context, the only place from which consumers are called.
+/// The queue whose items run in softirq context, the only place from which consumers are called: `ffi/bh.c`.
 ///
-/// An own one rather than the system's, so that unloading can wait for its last item. Dropping it
-/// does so, and sleeps.
-pub(crate) struct BhQueue(OwnedQueue);
+/// Dropping it runs what is queued, and sleeps.
+///
+/// # Invariants
+///
+/// There is one value at most, and while there is one the queue of C has been started.
+pub(crate) struct BhQueue(());
 
 impl BhQueue {
-    /// Makes a queue. Process context.
-    pub(crate) fn new(name: &'static CStr) -> Result<Self> {
-        // SAFETY: Returns a constant.
-        Ok(Self(OwnedQueue::new(name, unsafe {
-            ffi::ndk_helper_wq_bh_flags()
-        })?))
+    /// Starts the queue. Process context.
+    ///
+    /// # Safety
+    ///
+    /// No other value exists.
+    pub(crate) unsafe fn new() -> Result<Self> {
+        // SAFETY: By this function's requirements it is not started.
+        kernel::error::to_result(unsafe { ffi::ndk_bh_start() })?;
+        // INVARIANT: Just started, and the only one by this function's requirements.
+        Ok(Self(()))
     }
 
     /// Queues an item, in any context. Returns false if it was queued already.
@@ -293,7 +297,7 @@ impl BhQueue {
     where
         T: BhItem<ID> + WorkItem<ID, Pointer = Arc<T>> + HasWork<T, ID> + Send + Sync + 'static,
     {
-        self.0.queue().enqueue::<Arc<T>, ID>(item).is_ok()
+        self.enqueue_near(item, Affinity(None))
     }
 
     /// As [`Self::enqueue`], on the CPU that was wished for where that is possible.
@@ -301,15 +305,13 @@ impl BhQueue {
     where
         T: BhItem<ID> + WorkItem<ID, Pointer = Arc<T>> + HasWork<T, ID> + Send + Sync + 'static,
     {
-        let Affinity(Some(cpu)) = near else {
-            return self.enqueue(item);
-        };
-        let queue = self.0.raw.as_ptr();
+        let cpu = near.0.and_then(|cpu| c_int::try_from(cpu).ok());
         // SAFETY: The callee returns false only if the item is queued already. The item is `'static` and `Send`.
         let queued = unsafe {
             RawWorkItem::<ID>::__enqueue(item, |work| {
-                // SAFETY: The queue lives as long as `self`, and `work` is valid by the contract of `__enqueue`.
-                ffi::ndk_helper_queue_work_near(cpu, queue, work)
+                // SAFETY: The queue is started by the type invariant, and `work` is valid by the contract of `__enqueue`. Only this
+                // function queues it.
+                ffi::ndk_bh_queue(work, cpu.unwrap_or(-1))
             })
         };
         queued.is_ok()
@@ -324,6 +326,28 @@ impl BhQueue {
         let _off = BhOff::new(ctx);
         self.enqueue(item)
     }
+}
+
+impl Drop for BhQueue {
+    fn drop(&mut self) {
+        ctx::might_sleep();
+        // SAFETY: By the type invariant it is started, and nobody else queues from here on.
+        unsafe { ffi::ndk_bh_stop() };
+    }
+}
+
+/// Runs an item, for [`bh_work!`].
+pub(crate) fn run_bh<T, const ID: u64>(item: Arc<T>)
+where
+    T: BhItem<ID> + WorkItem<ID, Pointer = Arc<T>> + HasWork<T, ID>,
+{
+    // SAFETY: Only `BhQueue` enqueues this item; it runs its items in softirq context with no lock held.
+    let ctx = unsafe { ctx::Softirq::assume() };
+    // It may be due once more, and then somebody has to see to that when it has run.
+    let again = item.clone();
+    <T as BhItem<ID>>::run(item, &ctx);
+    // SAFETY: The queue runs it now, and the pointer is valid while `again` exists.
+    unsafe { ffi::ndk_bh_ran(raw_work::<T, ID>(&again)) };
 }
 
 /// The CPU on which a consumer wants to be called. A wish: a number that stands for no CPU, or for one that is offline, is that
@@ -398,10 +422,10 @@ unsafe fn drop_pending<T>(item: &Arc<T>) {
 /// Takes an item out of its queue or waits until it has run. Returns true if it was pending and
 /// will not run.
 ///
-/// Not from within the item itself. A [`BhItem`] may be cancelled here as well.
+/// Not from within the item itself, and not for a [`BhItem`].
 pub(crate) fn cancel_sync<T, const ID: u64>(item: &Arc<T>, ctx: &MaySleep) -> bool
 where
-    T: WorkItem<ID, Pointer = Arc<T>> + HasWork<T, ID>,
+    T: SleepItem<ID> + WorkItem<ID, Pointer = Arc<T>> + HasWork<T, ID>,
 {
     ctx.check();
     // SAFETY: The pointer is valid while `item` is borrowed.
@@ -501,5 +525,101 @@ impl Gate {
         ctx.check();
         self.close();
         self.empty.wait_for_completion();
+    }
+}
+
+#[kernel::macros::kunit_tests(ndk_bh)]
+mod tests {
+    use super::*;
+    use crate::queues;
+    use kernel::workqueue::new_work;
+
+    /// Runs so many times, and counts.
+    #[pin_data]
+    struct Item {
+        #[pin]
+        work: Work<Item, 0>,
+        times: u32,
+        runs: Atomic<u32>,
+        inside: Atomic<u32>,
+        overlaps: Atomic<u32>,
+        #[pin]
+        done: Completion,
+    }
+
+    bh_work! { impl BhItem<0> for Item { self.work } }
+
+    impl BhItem<0> for Item {
+        fn run(this: Arc<Self>, _ctx: &ctx::Softirq) {
+            if this.inside.fetch_add(1, Full) != 0 {
+                this.overlaps.add(1, Relaxed);
+            }
+            let last = this.runs.fetch_add(1, Full) + 1 >= this.times;
+            if !last {
+                // Once, however often that is said.
+                queues::softirq().enqueue::<Item, 0>(this.clone());
+                queues::softirq().enqueue::<Item, 0>(this.clone());
+            }
+            this.inside.fetch_sub(1, Full);
+            if last {
+                this.done.complete_all();
+            }
+        }
+    }
+
+    impl Item {
+        fn new(times: u32) -> Result<Arc<Self>> {
+            Arc::pin_init(
+                pin_init!(Self {
+                    work <- new_work!("Item::work"),
+                    times,
+                    runs: Atomic::new(0),
+                    inside: Atomic::new(0),
+                    overlaps: Atomic::new(0),
+                    done <- Completion::new(),
+                }),
+                GFP_KERNEL,
+            )
+        }
+
+        fn ran(&self, times: u32) -> bool {
+            self.runs.load(Relaxed) == times && self.overlaps.load(Relaxed) == 0
+        }
+    }
+
+    #[test]
+    fn an_item_that_is_pending_is_not_queued_again() -> Result {
+        let ctx = MaySleep::of_test();
+        let item = Item::new(1)?;
+        let off = BhOff::new(&ctx);
+        assert!(queues::softirq().enqueue::<Item, 0>(item.clone()));
+        assert!(!queues::softirq().enqueue::<Item, 0>(item.clone()));
+        assert!(item.ran(0));
+        drop(off);
+        item.done.wait_for_completion();
+        assert!(item.ran(1));
+        Ok(())
+    }
+
+    #[test]
+    fn an_item_that_is_queued_while_it_runs_runs_once_more() -> Result {
+        let item = Item::new(100)?;
+        assert!(queues::softirq().enqueue::<Item, 0>(item.clone()));
+        item.done.wait_for_completion();
+        assert!(item.ran(100));
+        Ok(())
+    }
+
+    /// On every CPU there may be, and on none that there is.
+    #[test]
+    fn an_item_runs_where_it_is_wanted_or_anywhere() -> Result {
+        for cpu in [-1, 0, 1, c_int::MAX] {
+            let item = Item::new(3)?;
+            let near = Affinity::new(cpu);
+            assert!(queues::softirq().enqueue_near::<Item, 0>(item.clone(), near));
+            item.done.wait_for_completion();
+            assert!(item.ran(3));
+        }
+        Ok(())
     }
 }
