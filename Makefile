@@ -10,7 +10,7 @@ K ?= uml-debug
 export T
 
 .DEFAULT_GOAL := help
-.PHONY: help demo check test coverage perf soak shell modules modules_install clean distclean
+.PHONY: help demo check test coverage perf soak fault shell modules modules_install clean distclean
 
 help:
 	@echo 'On a Debian 12 or 13 machine, as root (the first run fetches and builds what is missing):'
@@ -21,6 +21,7 @@ help:
 	@echo '  make coverage                 the lines of the state machines that no test runs'
 	@echo '  make perf                     performance beside raw kernel verbs; writes perf/latest.json'
 	@echo '  make soak [SEED=n MINUTES=30]  random operations on uml-debug; a seed repeats them'
+	@echo '  make fault [T=name TIMES=n]   every allocation, link and address that can fail, on uml-debug; no case left out'
 	@echo '  make shell [K=kernel]         a prompt in a guest: stock, debug, uml or uml-debug (the default)'
 	@echo
 	@echo 'With a Rust-enabled kernel tree of your own:'
@@ -48,7 +49,7 @@ test:
 coverage:
 	@tools/test coverage
 
-soak:
+soak fault:
 	@tools/stress $@
 
 shell:

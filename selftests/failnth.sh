@@ -4,7 +4,7 @@
 # out.
 # Bug: B4
 # kernels: uml-debug debug
-# timeout: 90
+# timeout: 120
 # dmesg: Call Trace
 # vmalloc says where it had no memory, whoever made it fail. What is wrong says more than that.
 . "$(dirname "$0")/ndk-test-lib.sh"
@@ -12,6 +12,7 @@
 # What never comes for want of memory is not waited for long.
 NDK_PARAMS=(connect_timeout_ms=$((1500 * TIME_SCALE)) hold_timeout_ms=$((10000 * TIME_SCALE))
 	accept_timeout_ms=$((2000 * TIME_SCALE)) disconnect_timeout_ms=$((1000 * TIME_SCALE)))
+exec {SHOWN}>&1
 FAILSLAB=/sys/kernel/debug/failslab
 
 # one_life N: in the life of a connection, one of the next N allocations fails, wherever it is made.
@@ -33,7 +34,10 @@ one_life() {
 # many_lives FROM TO STEP
 many_lives() {
 	local n rc=0
-	for ((n = $1; n <= $2; n += $3)); do one_life "$n" || rc=1; done
+	for ((n = $1; n <= $2; n += $3)); do
+		one_life "$n" || rc=1
+		[[ ! ${NDK_LONG:-} ]] || ((n % 100)) || echo "# $n of $2 allocations" >&"$SHOWN"
+	done
 	return "$rc"
 }
 

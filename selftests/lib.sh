@@ -132,6 +132,7 @@ _gids_there() {
 	local dir=/sys/class/infiniband/${WORLD_TYPE}_$1/ports/1 n=1 net=09 i gid state found4='' found6=''
 	[[ $1 != b ]] || n=2
 	[[ $1 != c ]] || net=08
+	[[ $1 != e ]] || net=07
 	[[ -d $dir ]] || return 1
 	read -r state <"$dir/state"
 	[[ $state == *ACTIVE* ]] || return 1
@@ -185,6 +186,19 @@ spare_up() {
 	BATCH
 	link_add c && wait_for 10 _gids_there c
 }
+
+# A second port of host a: rxe_e with 10.7.0.1 and fd07::1.
+second_port_up() {
+	ip -n a -batch - <<-BATCH || return 1
+		link add veth_e mtu 4300 type veth peer name veth_f mtu 4300
+		addr add 10.7.0.1/24 dev veth_e
+		addr add fd07::1/64 dev veth_e nodad
+		link set veth_e up
+		link set veth_f up
+	BATCH
+	in_a rdma link add rxe_e type rxe netdev veth_e && wait_for 10 _gids_there e
+}
+second_port_down() { rdma link delete rxe_e && ip -n a link delete veth_e; }
 
 # world_up [rxe|siw|nulldev]
 world_up() {

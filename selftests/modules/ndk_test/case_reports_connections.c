@@ -457,6 +457,50 @@ static void lossy(struct t *t)
 	t_host(t, "lose_nothing");
 }
 
+/* A port that another of the same host is not heard by (Documentation/limits.rst): the call ends, or its close ends it. */
+static void meets_or_ends(struct t *t, struct t_pair *p)
+{
+	struct t_await *connect = t_connect_start(&p->a, &p->listener->address), *complete;
+	int rc;
+
+	if (!connect)
+		return;
+	if (!wait_for_completion_timeout(&p->listener->came, HZ)) {
+		t_close(t, &p->a.connector->header);
+		rc = t_join(connect);
+		if (rc != -ECANCELED && rc != -ENETUNREACH && rc != -EHOSTUNREACH)
+			EXPECT_STATUS(t, rc, -ETIMEDOUT);
+		return;
+	}
+	if (!t_accept_start(&p->b, p->listener->queue[p->listener->tail++]) || !EXPECT_STATUS(t, t_join(connect), 0))
+		return;
+	complete = t_complete_start(&p->a);
+	if (complete && EXPECT_STATUS(t, t_join(complete), 0))
+		t_ping(&p->a, &p->b);
+}
+
+/* Two ports of one host, over the addresses of that host. */
+/* Bug: B17 */
+static void two_ports(struct t *t)
+{
+	const struct t_cfg cfg = { .family = t->arg };
+	struct t_world saved = world;
+	struct t_pair *p;
+
+	if (!t_host(t, "second_port_up")) {
+		world.net[SIDE_B] = world.net[SIDE_A];
+		strscpy(world.device[SIDE_B], "rxe_e");
+		world.v4[SIDE_B].sin_addr.s_addr = htonl(0x0a070001);
+		world.v6[SIDE_B].sin6_addr = (struct in6_addr) { .s6_addr = { 0xfd, 7, [15] = 1 } };
+		p = t_pair_unconnected(t, &cfg);
+		if (p)
+			meets_or_ends(t, p);
+		world = saved;
+		t_start_over(t);
+	}
+	t_host(t, "second_port_down");
+}
+
 static const struct t_case cases[] = {
 	{ "refused_with_data_every_time", refused_every_time },
 	{ "neighbours_of_a_listener_come_and_go", neighbours_come_and_go },
@@ -465,6 +509,8 @@ static const struct t_case cases[] = {
 	{ "back_with_the_same_numbers", back_from_the_dead },
 	{ "all_break_and_come_back_at_once", all_break },
 	{ "closed_while_every_tenth_datagram_is_lost", lossy },
+	{ "two_ports_of_one_host_over_ipv4", two_ports, AF_INET },
+	{ "two_ports_of_one_host_over_ipv6", two_ports, AF_INET6 },
 };
 
 T_GROUP(reports_connections, cases);
