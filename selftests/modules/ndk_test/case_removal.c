@@ -182,7 +182,7 @@ static void works_again(struct t *t)
 }
 
 /* Proves: 5.5-CONNECTED-abort, 12-removal */
-/* Bug: B124, S12, S14, S21, K4 */
+/* Bug: B23, B124, S12, S14, S21, K4 */
 static void busy_connections(struct t *t)
 {
 	char ns = t->arg == SIDE_A ? 'a' : 'b';
