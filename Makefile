@@ -10,7 +10,7 @@ K ?= uml-debug
 export T
 
 .DEFAULT_GOAL := help
-.PHONY: help demo check test coverage perf soak fault shell modules modules_install clean distclean
+.PHONY: help demo check test coverage race perf soak fault shell modules modules_install clean distclean
 
 help:
 	@echo 'On a Debian 12 or 13 machine, as root (the first run fetches and builds what is missing):'
@@ -19,6 +19,7 @@ help:
 	@echo '  make test                     all suites, on the uml-debug, debug and stock kernels'
 	@echo '  make check [T=name]           the selftests, or one of them, on uml-debug: the inner loop'
 	@echo '  make coverage                 the lines of the state machines that no test runs'
+	@echo '  make race                     the selftests on a kernel that looks for data races'
 	@echo '  make perf                     performance beside raw kernel verbs; writes perf/latest.json'
 	@echo '  make soak [SEED=n MINUTES=30]  random operations on uml-debug; a seed repeats them'
 	@echo '  make fault [T=name TIMES=n]   every allocation, link and address that can fail, on uml-debug; no case left out'
@@ -48,6 +49,9 @@ test:
 
 coverage:
 	@tools/test coverage
+
+race:
+	@tools/test guest race
 
 soak fault:
 	@tools/stress $@

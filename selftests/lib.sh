@@ -94,8 +94,8 @@ ktap_end() {
 
 # --- waiting ---------------------------------------------------------------
 
-# Everything takes longer where QEMU emulates the processor.
-case ${NDK_KERNEL:-} in stock) TIME_SCALE=2 ;; debug) TIME_SCALE=4 ;; *) TIME_SCALE=1 ;; esac
+# Everything takes longer where QEMU emulates the processor, or where each access may be watched.
+case ${NDK_KERNEL:-} in stock | race) TIME_SCALE=2 ;; debug) TIME_SCALE=4 ;; *) TIME_SCALE=1 ;; esac
 
 # A pause without a process: on uml-debug each costs a tenth of a second.
 exec {NEVER_FD}<> <(:)
@@ -376,8 +376,23 @@ DMESG_BAD='WARNING|BUG[: ]|KASAN|UBSAN|DMA-API|possible recursive|possible circu
 DMESG_BAD+='|lock held when|Call Trace|Oops|general protection|refcount_t|INFO: task|detected stall|self-detected|ODEBUG|list_(add|del) corruption'
 DMESG_BAD+='|rust_kernel: panicked|sleeping function called|workqueue lockup|leaked|Objects remaining|invalid opcode|page allocation failure'
 
+# Without KCSAN's reports of races between accesses neither of which is ours. Whose an access is the first frame says, apart from
+# those of KCSAN itself, of the kernel's Rust code, and of what copies memory, which access for their callers.
+without_others_races() {
+	awk -v pass='^ *(_*(tsan|kcsan|check_access|print_report|save_stack_trace|stack_trace_save)|rust_helper_|_R|_*mem(cpy|set|move|cmp))' '
+		function flush() { if (ours || !whole) printf "%s", text; text = ""; on = ours = whole = 0 }
+		{ line = $0; sub(/^\[ *[0-9.]+\] ?/, "", line) }
+		!on && line ~ /^BUG: KCSAN: / { on = 1 }
+		!on { print; next }
+		{ text = text $0 "\n" }
+		line ~ /^(race at|read|write|assert)/ { top = 1; next }
+		line ~ /^ / && top { if (line ~ /\[(ndk|race_probe)/) ours = 1; if (line !~ pass || ours) top = 0 }
+		line ~ /^=====/ { whole = 1; flush() }
+		END { flush() }'
+}
+
 dmesg_mark() { echo "ndk-mark $$ ${1:-}" >/dev/kmsg; }
-dmesg_since_mark() { dmesg | awk '/ndk-mark / { n = 0; delete line; next } { line[n++] = $0 } END { for (i = 0; i < n; i++) print line[i] }'; }
+dmesg_since_mark() { dmesg | awk '/ndk-mark / { n = 0; delete line; next } { line[n++] = $0 } END { for (i = 0; i < n; i++) print line[i] }' | without_others_races; }
 
 # dmesg_clean [PATTERN]: no complaint since the mark, apart from lines with PATTERN; shows what there is.
 dmesg_clean() {
