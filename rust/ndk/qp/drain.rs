@@ -100,7 +100,7 @@ impl Qp {
 
     /// Whether the device has completed every request that it took.
     fn is_device_done(&self) -> bool {
-        self.send.in_flight() <= self.chain.orphans() && self.receives.in_flight() == 0
+        self.send.is_done_but_for(self.chain.orphans()) && self.receives.in_flight() == 0
     }
 
     /// Brings the device's QP to its error state, where everything that is posted completes as flushed. Sleeps; may be called
@@ -134,12 +134,10 @@ impl Qp {
             // After this the queue is ours.
             wait(ctx);
             self.chain.push(ctx);
-            // A completion behind orphans would pass for theirs.
-            if self.chain.orphans() == 0 {
-                post_sentinel(&self.send, |id| {
-                    lower.post_send(&SendWr::send(id, &[]).signaled())
-                });
-            }
+            self.send.note_orphans(self.chain.orphans());
+            post_sentinel(&self.send, |id| {
+                lower.post_send(&SendWr::send(id, &[]).signaled())
+            });
         }
         let begin = Instant::<Monotonic>::now();
         loop {

@@ -86,6 +86,10 @@ impl Tag {
         self.0 & Self::SHARED != 0
     }
 
+    fn is_sentinel(self) -> bool {
+        self.0 & Self::SENTINEL != 0
+    }
+
     fn request(self, wr_id: u64) -> Request {
         if wr_id & FIRST_OF_TWO != 0 {
             Request::First
@@ -191,6 +195,10 @@ pub(crate) struct WorkQueue {
     depth: u32,
     qp_context: usize,
     line: Arc<FaultLine>,
+    /// Requests that were accepted and that the device never took: the last ones, but for the sentinel behind them.
+    orphans: AtomicU32,
+    /// Whether the device is done with all others: it has completed that sentinel.
+    passed: AtomicU32,
 }
 
 // SAFETY: The pointers in the slots point to the value itself, and are only read.
@@ -215,6 +223,8 @@ impl WorkQueue {
                 depth,
                 qp_context,
                 line,
+                orphans: AtomicU32::new(0),
+                passed: AtomicU32::new(0),
             },
             GFP_KERNEL,
         )?;
@@ -301,25 +311,45 @@ impl WorkQueue {
         self.ring.in_flight() > self.depth / 2
     }
 
+    /// Notes that so many requests were left by the device, before the sentinel is posted behind them.
+    pub(crate) fn note_orphans(&self, orphans: u32) {
+        self.orphans.store_relaxed(orphans);
+    }
+
+    /// Whether the device has completed every request that it took.
+    pub(crate) fn is_done_but_for(&self, orphans: u32) -> bool {
+        self.passed.load_acquire() != 0 || self.in_flight() <= orphans
+    }
+
     /// The completions of requests for which the device will bring none, in order: all that is in
     /// flight.
     ///
-    /// Only once the QP is destroyed and its completions are taken out of the CQ.
+    /// Only once the QP is destroyed, or the device is done with it, and its completions are taken out of the CQ.
     pub(crate) fn abandon(&self, mut report: impl FnMut(Completed)) {
         let count = self.ring.in_flight();
         let Some(first) = self.ring.next_to_retire() else {
             return;
         };
+        // What the device took and brings no completion for was silent, and has succeeded.
+        let done = if self.passed.load_acquire() != 0 {
+            count.saturating_sub(self.orphans.load_relaxed().saturating_add(1))
+        } else {
+            0
+        };
         for offset in 0..count {
-            let index = first.wrapping_add(offset);
+            let (index, success) = (first.wrapping_add(offset), offset < done);
             let Some(slot) = self.slots.get((index & self.ring.mask()) as usize) else {
                 return;
             };
             let tag = Tag(slot.tag.load_relaxed());
             let (context, token) = (slot.context(), slot.token());
-            if let Retired::Report = self.ring.retire(index, false, tag.request(0)) {
-                self.tell_of_token(token, tag, false);
-                report(self.completed(context, tag, Err(Status::Cancelled)));
+            match self.ring.retire(index, success, tag.request(0)) {
+                Retired::Report if !success => {
+                    self.tell_of_token(token, tag, false);
+                    report(self.completed(context, tag, Err(Status::Cancelled)));
+                }
+                Retired::Report | Retired::Swallow => self.tell_of_token(token, tag, true),
+                Retired::Drained | Retired::Stale => {}
             }
         }
     }
@@ -394,6 +424,11 @@ pub(crate) unsafe fn retire(wc: &Wc) -> Option<Completed> {
     // SAFETY: By the type invariant of `WorkQueue`, which is alive.
     let queue = unsafe { &*slot.owner.cast::<WorkQueue>() };
     let index = slot.index();
+    if tag.is_sentinel() && queue.orphans.load_relaxed() != 0 {
+        // It would pass for the completion of those, which is for `WorkQueue::abandon`.
+        queue.passed.store_release(1);
+        return None;
+    }
     // Before the slot is given back: the poster may fill it again as soon as it is.
     let (context, token) = (slot.context(), slot.token());
     match queue

@@ -105,6 +105,26 @@ static void one_of_a_chain(struct t *t)
 		t_take_ok(r->b, r->b->rcq, 3, NDK_OPERATION_RECEIVE);
 }
 
+/* The same where silent requests wait: what succeeded says nothing, what was cancelled does. */
+static void one_of_a_silent_chain(struct t *t)
+{
+	struct rt *r = setup(t);
+	int i;
+
+	if (!r || !receives(r, 4))
+		return;
+	for (i = 0; i < 3; i++)
+		EXPECT_STATUS(t, send(r, i, DEFER | NDK_OP_FLAG_SILENT_SUCCESS), 0);
+	if (!refuse(t, "post_send", 2, EINVAL))
+		return;
+	EXPECT_STATUS(t, send(r, 3, 0), -ENOTCONN);
+	t_take_ok(r->b, r->b->rcq, 0, NDK_OPERATION_RECEIVE);
+	for (i = 1; i < 3; i++)
+		t_take_status(r->a, r->a->icq, i, NDK_OPERATION_SEND, -ECANCELED);
+	EXPECT(t, t_no_result(r->a->icq, 10));
+	is_over(r);
+}
+
 enum { BY_FLUSH, BY_FAILURE, BY_CLOSE };
 
 /*
@@ -291,6 +311,7 @@ static const struct t_case cases[] = {
 	{ "second_of_a_chain", one_of_a_chain, 2 },
 	{ "third_of_a_chain", one_of_a_chain, 3 },
 	{ "last_of_a_chain", one_of_a_chain, 4 },
+	{ "one_of_a_silent_chain", one_of_a_silent_chain },
 	{ "one_of_a_chain_that_a_flush_pushes", one_of_a_pushed_chain, BY_FLUSH },
 	{ "one_of_a_chain_that_a_failure_pushes", one_of_a_pushed_chain, BY_FAILURE },
 	{ "one_of_a_chain_that_a_close_pushes", one_of_a_pushed_chain, BY_CLOSE },
