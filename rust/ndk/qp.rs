@@ -57,6 +57,7 @@ use crate::{
         },
         handle::Handle,
         inline::Inline,
+        mr::FastMr,
         qp::{
             self,
             Access,
@@ -471,7 +472,7 @@ impl Qp {
             )?)
         };
         // A device without inline data of kernel QPs may refuse to hear of it.
-        let lower = match make(caps) {
+        let mut lower = match make(caps) {
             Err(Status::InvalidParameter | Status::NotSupported) if config.inline_size != 0 => {
                 make(QpCaps {
                     max_inline: 0,
@@ -497,6 +498,9 @@ impl Qp {
         };
         let chain = Chain::new(sizes, line.clone())?;
         let device = port.enter()?;
+        if device.needs_barriers() {
+            lower.set_barrier(FastMr::new(ctx, lower.pd().clone(), 1)?);
+        }
         // NDKPI: receives may be posted before the connection.
         lower.to_init(ctx, &device.port(port.number())?, Access::NONE)?;
         let lower = Arc::new(lower, GFP_KERNEL)?;

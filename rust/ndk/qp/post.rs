@@ -173,6 +173,11 @@ impl Qp {
         flags: u32,
         build: impl FnOnce(u64, Place) -> Result<SendWr<'a>>,
     ) -> Result {
+        if flags & flags::READ_FENCE != 0 {
+            if let Some(key) = lower.barrier() {
+                return self.post_behind(key, lower, context, operation, flags, build);
+            }
+        }
         let silent = flags & flags::SILENT_SUCCESS != 0;
         let reservation = self.reserve(silent)?;
         let tag = Tag::new(operation, silent);
@@ -185,6 +190,36 @@ impl Qp {
         let posted = match chain::step(self.chain.waiting(), self.chain.room(), 1, defer) {
             Step::Post => lower.post_send(&request),
             step => self.chain_up(step, lower, request.into()),
+        };
+        self.end_of_post(posted, &reservation, silent)
+    }
+
+    /// [`Self::post`] of a fenced request where the invalidation of `key` is the fence.
+    #[cold]
+    fn post_behind<'a>(
+        self: ArcBorrow<'_, Self>,
+        key: u32,
+        lower: ArcBorrow<'_, qp::Qp>,
+        context: *mut c_void,
+        operation: u32,
+        flags: u32,
+        build: impl FnOnce(u64, Place) -> Result<SendWr<'a>>,
+    ) -> Result {
+        let silent = flags & flags::SILENT_SUCCESS != 0;
+        let reservation = self.reserve(silent)?;
+        let tag = Tag::new(operation, silent);
+        let (wr_id, place) = self.send.fill(&reservation, tag, context);
+        // With nothing before it, it is not held back either.
+        let key = Some(key).filter(|_| self.send.in_flight() != 0);
+        let mut request = Parts::behind(key, wr_id, build(wr_id, place)?);
+        request.set(How::of(flags & !flags::READ_FENCE, reservation.signalled));
+        self.send.publish(&reservation);
+        lower.trace_post(operation, flags, context, reservation.signalled);
+        let defer = flags & flags::DEFER != 0;
+        let parts = request.count();
+        let posted = match chain::step(self.chain.waiting(), self.chain.room(), parts, defer) {
+            Step::Post => lower.post_send(request.last()),
+            step => self.chain_up(step, lower, request),
         };
         self.end_of_post(posted, &reservation, silent)
     }
@@ -407,6 +442,12 @@ impl Qp {
         })
     }
 
+    /// The key to invalidate before a registration, where a retry of what is under way would come to that.
+    #[inline]
+    fn barrier(&self, lower: ArcBorrow<'_, qp::Qp>) -> Option<u32> {
+        lower.barrier().filter(|_| self.send.in_flight() != 0)
+    }
+
     /// Registers the pages of a LAM. Any context.
     pub(crate) fn fast_register(
         self: ArcBorrow<'_, Self>,
@@ -423,11 +464,13 @@ impl Qp {
         }
         let operation = ffi::ndk_operation_type_NDK_OPERATION_FAST_REGISTER;
         let user = (&self.chain, self.reads_late);
+        let barrier = self.barrier(lower);
         self.with_spare(|| {
             mr.fast_register(&region, flags, &guard, user, |mr, access| {
                 let tracked = Tracked::new(mr.rkey(), self.reads_late);
                 self.post_tracked(lower, context, operation, flags, tracked, |wr_id, _| {
-                    Ok(SendWr::reg_mr(wr_id, mr, mr.rkey(), access).into())
+                    let register = SendWr::reg_mr(wr_id, mr, mr.rkey(), access);
+                    Ok(Parts::behind(barrier, wr_id, register))
                 })
             })
         })
@@ -451,16 +494,14 @@ impl Qp {
         }
         let operation = ffi::ndk_operation_type_NDK_OPERATION_BIND;
         let user = (&self.chain, self.reads_late);
+        let barrier = self.barrier(lower);
         self.with_spare(|| {
             mw.bind(mr, &bind, &guard, user, |mr, access, replaces| {
                 let counted = self.reads_late || replaces.is_some();
                 let tracked = Tracked::new(mr.rkey(), counted);
                 self.post_tracked(lower, context, operation, flags, tracked, |wr_id, _| {
                     let register = SendWr::reg_mr(wr_id, mr, mr.rkey(), access);
-                    Ok(match replaces {
-                        Some(token) => Parts::two(SendWr::local_inv(wr_id, token), register),
-                        None => register.into(),
-                    })
+                    Ok(Parts::behind(replaces.or(barrier), wr_id, register))
                 })
             })
         })

@@ -316,6 +316,13 @@ impl DeviceRef {
         unsafe { ffi::ndk_helper_ib_uses_virt_dma(self.as_raw()) }
     }
 
+    /// Whether requests that are not sent have to be kept out of the way of a retry: rxe. A retry performs the registrations behind
+    /// what is sent again a second time, which then fail; and what is fenced, and sent again, waits for itself if it is a read,
+    /// or for reads behind it. Its invalidations wait for all that is before them, so no retry comes to those.
+    pub(crate) fn needs_barriers(&self) -> bool {
+        self.raw().ops.driver_id == ffi::rdma_driver_id_RDMA_DRIVER_RXE
+    }
+
     /// The numbers of the ports that can carry connections.
     pub(crate) fn ports(&self) -> RangeInclusive<u32> {
         1..=self.raw().phys_port_cnt

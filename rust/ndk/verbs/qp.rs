@@ -16,6 +16,7 @@ use crate::{
             Port,
             Protocol, //
         },
+        mr::FastMr,
         pd::Pd,
         srq::Srq, //
     },
@@ -216,6 +217,8 @@ pub(crate) struct Qp {
     /// Where the receives come from, if not from a queue of its own.
     srq: Option<Arc<Srq>>,
     pd: Arc<Pd>,
+    /// See [`Self::set_barrier`].
+    barrier: Option<FastMr>,
 }
 
 // SAFETY: Post, modify and destroy may be called from every thread; drivers lock.
@@ -281,7 +284,20 @@ impl Qp {
             _recv_cq: recv_cq,
             srq,
             pd,
+            barrier: None,
         })
+    }
+
+    /// Gives the QP an MR that is never registered. Where each invalidation waits until all requests before it are complete, one of
+    /// this MR's key is a barrier.
+    pub(crate) fn set_barrier(&mut self, mr: FastMr) {
+        self.barrier = Some(mr);
+    }
+
+    /// The key whose invalidation is a barrier, where there is need of one.
+    #[inline]
+    pub(crate) fn barrier(&self) -> Option<u32> {
+        self.barrier.as_ref().map(FastMr::lkey)
     }
 
     /// The QP's number.

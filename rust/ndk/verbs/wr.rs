@@ -440,6 +440,15 @@ impl<'a> Parts<'a> {
         }
     }
 
+    /// A work request, behind the invalidation of a key if there is one.
+    #[inline]
+    pub(crate) fn behind(key: Option<u32>, wr_id: u64, last: SendWr<'a>) -> Self {
+        match key {
+            Some(key) => Self::two(SendWr::local_inv(wr_id, key), last),
+            None => last.into(),
+        }
+    }
+
     /// The work request, of a request of one.
     #[inline]
     pub(crate) fn last(&self) -> &SendWr<'a> {
