@@ -10,7 +10,7 @@ K ?= uml-debug
 export T
 
 .DEFAULT_GOAL := help
-.PHONY: help demo check test coverage race perf soak fault shell modules modules_install clean distclean
+.PHONY: help demo check test coverage race perf soak fault removal-storm loss shell modules modules_install clean distclean
 
 help:
 	@echo 'On a Debian 12 or 13 machine, as root (the first run fetches and builds what is missing):'
@@ -21,7 +21,9 @@ help:
 	@echo '  make coverage                 the lines of the state machines that no test runs'
 	@echo '  make race                     the selftests on a kernel that looks for data races'
 	@echo '  make perf                     performance beside raw kernel verbs; writes perf/latest.json'
-	@echo '  make soak [SEED=n MINUTES=30]  random operations on uml-debug; a seed repeats them'
+	@echo '  make soak [SEED=n]            30 minutes of random operations on uml-debug; a seed repeats them'
+	@echo '  make removal-storm            a link goes 100 times under 256 busy connections'
+	@echo '  make loss                     100000 transfers over a network that loses and reorders packets'
 	@echo '  make fault [T=name TIMES=n]   every allocation, link and address that can fail, on uml-debug; no case left out'
 	@echo '  make shell [K=kernel]         a prompt in a guest: stock, debug, uml or uml-debug (the default)'
 	@echo
@@ -50,10 +52,7 @@ test:
 coverage:
 	@tools/test coverage
 
-race:
-	@tools/test guest race
-
-soak fault:
+race soak fault removal-storm loss:
 	@tools/stress $@
 
 shell:

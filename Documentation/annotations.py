@@ -100,7 +100,7 @@ def run_groups():
     for name in glob.glob(path("selftests", "*.sh")):
         for line in open(name):
             line = line.strip()
-            words = re.match(r"(?:ndk_test_main|ndk_test_cases)\s+(.*)", line)
+            words = re.match(r"(?:ndk_test_main|ndk_test_cases|stress_main)\s+(.*)", line)
             if words and not line.endswith("{"):
                 groups.update(re.findall(r"(?<![\w-])([a-z_]+)(?!\w)", re.sub(r"-t\s+\w+", "", words.group(1))))
     return groups

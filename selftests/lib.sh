@@ -269,6 +269,9 @@ watch_resources() {
 		cat /sys/kernel/debug/ndk/*/* 2>/dev/null
 	done >/dev/null
 }
+# Of a thousand packets that come in to the RDMA link of a host so many are lost, at random: loss a 10.
+loss() { nsenter --net="/run/netns/$1" nft -f - <<<"table inet loss { chain i { type filter hook input priority -300; iifname veth_$1 udp dport 4791 numgen random mod 1000 < $2 drop; }; }"; }
+loss_off() { nsenter --net="/run/netns/$1" nft delete table inet loss; }
 netem() { nsenter --net="/run/netns/$1" tc qdisc replace dev "veth_$1" root netem "${@:2}"; }
 # What befalls the network of host a or b (its address ends in 1 or 2), by name, and what mends it. See silence for what it does to
 # an rxe link: so these are made again, once the hosts hear each other.

@@ -104,3 +104,38 @@ ndk_test_main() {
 	for case in "${CASES[@]}"; do run_case "$case"; done
 	ndk_test_end
 }
+
+# How far a long run is, each minute.
+_stress_progress() {
+	local start=$SECONDS done
+	while pause 60; do
+		read -r done </sys/module/ndk_test/parameters/done || return
+		echo "# $(((SECONDS - start) / 60)) minutes, $done ${1:-done}"
+	done
+}
+
+# stress_main GROUP…: the cases, each with all of SEEDS, if there are any. In a long run (NDK_LONG) it shows how far it is, and asks in
+# the end for leaks, which the runner does else.
+stress_main() {
+	local case seed beat
+	ndk_test_cases "$@"
+	ktap_plan $((${#CASES[@]} * (${#SEEDS[@]} ? ${#SEEDS[@]} : 1) + 4 + ${NDK_LONG:-0}))
+	if [[ ${NDK_LONG:-} ]]; then
+		_stress_progress &
+		beat=$!
+	fi
+	for case in "${CASES[@]}"; do
+		[[ ${SEEDS[*]} ]] || run_case "$case"
+		for seed in "${SEEDS[@]}"; do
+			echo "$seed" >/sys/module/ndk_test/parameters/seed
+			run_case "$case"
+		done
+	done
+	[[ ! ${NDK_LONG:-} ]] || kill "$beat"
+	check "RDMA objects are back to what they were" resources_clean 10
+	check "ndk_test unloads" rmmod ndk_test
+	check "ndk unloads" unload_ndk
+	[[ ! ${NDK_LONG:-} ]] || check "no memory leaked" kmemleak_clean
+	check "the kernel log is clean" dmesg_clean
+	ktap_end
+}

@@ -69,6 +69,20 @@ void t_fail_at(struct t *t, const char *func, int line, const char *fmt, ...)
 	spin_unlock_irqrestore(&t->lock, flags);
 }
 
+void t_note(struct t *t, const char *fmt, ...)
+{
+	unsigned long flags;
+	va_list args;
+
+	spin_lock_irqsave(&t->lock, flags);
+	t->log_len += scnprintf(t->log + t->log_len, T_LOG - t->log_len, "# ");
+	va_start(args, fmt);
+	t->log_len += vscnprintf(t->log + t->log_len, T_LOG - t->log_len, fmt, args);
+	va_end(args);
+	t->log_len += scnprintf(t->log + t->log_len, T_LOG - t->log_len, "\n");
+	spin_unlock_irqrestore(&t->lock, flags);
+}
+
 unsigned long t_ticks(unsigned int seconds)
 {
 	return (unsigned long)seconds * t_scale * HZ;

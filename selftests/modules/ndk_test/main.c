@@ -31,7 +31,7 @@ unsigned int t_rounds = 3000;
 module_param_named(rounds, t_rounds, uint, 0644);
 MODULE_PARM_DESC(rounds, "rounds of the case that counts notifications");
 
-struct t_soak t_soak = { .seed = 1, .connections = 16, .seconds = 10 };
+struct t_soak t_soak = { .seed = 1, .connections = 16, .seconds = 10, .messages = 2000, .removals = 2 };
 module_param_named(seed, t_soak.seed, ullong, 0644);
 MODULE_PARM_DESC(seed, "what the operations of the stress cases come from");
 module_param_named(connections, t_soak.connections, uint, 0644);
@@ -40,8 +40,10 @@ module_param_named(seconds, t_soak.seconds, uint, 0644);
 MODULE_PARM_DESC(seconds, "how long a stress case may take");
 module_param_named(operations, t_soak.ops, ullong, 0644);
 MODULE_PARM_DESC(operations, "after how many operations a worker of a stress case stops, 0 for no such limit");
+module_param_named(removals, t_soak.removals, uint, 0644);
+MODULE_PARM_DESC(removals, "how often a link goes under all connections");
 module_param_named(done, t_soak.done, ullong, 0444);
-MODULE_PARM_DESC(done, "operations so far of the first worker of a stress case");
+MODULE_PARM_DESC(done, "how far a stress case has come: operations of its first worker, removals, messages");
 module_param_named(messages, t_soak.messages, uint, 0644);
 MODULE_PARM_DESC(messages, "messages of the cases with loss");
 
@@ -96,6 +98,8 @@ static const struct t_group *const groups[] = {
 	&soak_group,
 	&refuses_group,
 	&costless_group,
+	&removal_storm_group,
+	&loss_group,
 };
 
 /* One case at a time; the results are those of the last. */

@@ -52,6 +52,7 @@ struct t_soak {
 	unsigned int connections;
 	unsigned int seconds;
 	unsigned int messages;
+	unsigned int removals;
 	/* how far it has come */
 	u64 done;
 };
@@ -128,6 +129,8 @@ extern const struct t_group reports_connections_group;
 extern const struct t_group soak_group;
 extern const struct t_group refuses_group;
 extern const struct t_group costless_group;
+extern const struct t_group removal_storm_group;
+extern const struct t_group loss_group;
 
 /*
  * One call that may be answered by a callback, and that callback: exactly once
@@ -197,6 +200,10 @@ const char *t_errname(int status);
 
 __printf(4, 5)
 void t_fail_at(struct t *t, const char *func, int line, const char *fmt, ...);
+
+/* Something to know, that is no failure. */
+__printf(2, 3)
+void t_note(struct t *t, const char *fmt, ...);
 
 #define t_fail(t, fmt, ...) t_fail_at(t, __func__, __LINE__, fmt, ##__VA_ARGS__)
 

@@ -26,7 +26,7 @@
 #define SK_SRQ		64
 #define SK_CALLS	96
 #define SK_OBJS		40
-#define SK_PAST		24
+#define SK_PAST		48
 
 /* What shows memory to the peer: the registered MR, fast MRs, windows. */
 enum { REG_MR, REG_FAST, REG_WINDOW = REG_FAST + 2, REGS = REG_WINDOW + 2 };
@@ -157,6 +157,11 @@ struct sk_slot {
 	enum slot_state state;
 	u32 life;
 	bool ending;
+	/* It ended by itself; the transport had no answer for too long. */
+	bool broken, gave_up;
+	/* what failed first, if a request did */
+	u32 why_type;
+	int why;
 	/* Before the slot is taken down, this end hears of the other's. */
 	struct sk_end *hears;
 	int react;
@@ -165,7 +170,10 @@ struct sk_slot {
 	/* Lives that were closed all at once, the CQs with them, so that nobody counted the results. */
 	u64 hard_lives;
 	u64 shuffle;
-	unsigned long deadline, patience;
+	unsigned long deadline;
+	/* All calls have ended; results that notifications are to take have until then. */
+	bool settled;
+	unsigned long patience;
 	bool wanted, accept_at_once;
 	struct completion came;
 	struct sk_call *accept;
@@ -191,7 +199,7 @@ struct sk_set {
 
 enum sk_count {
 	N_CONNECTED, N_ABANDONED, N_REFUSED, N_NO_MEMORY, N_MESSAGES, N_WRITES, N_READS, N_REGISTERED, N_BOUND, N_INVALIDATED,
-	N_REMOTE_INVALIDATED, N_CHAINS, N_BYTES, N_RESIZED, N_NOTIFIED, N_CANCELLED, N_ENDS, N_STORMS, N_COUNTS
+	N_REMOTE_INVALIDATED, N_CHAINS, N_BYTES, N_RESIZED, N_NOTIFIED, N_CANCELLED, N_ENDS, N_GAVE_UP, N_STORMS, N_COUNTS
 };
 
 struct sk_worker {
@@ -213,6 +221,12 @@ struct soak {
 	unsigned long end;
 	/* Nothing but transfers. */
 	bool steady;
+	/* See case_loss.c. */
+	bool no_reads;
+	/* Nothing new is posted. */
+	bool draining;
+	/* Few ends have registered memory, and none a PD of its own. */
+	bool light;
 	/* Any failure may come: a device is gone. */
 	bool removed;
 	atomic_t stop;
@@ -278,6 +292,7 @@ bool sk_lam(struct soak *k, enum t_side side, struct scatterlist *sg, struct ndk
 void sk_connect_event(void *context, struct ndk_connector *connector);
 /* Brings an empty slot up, or as far as the dice let it come. */
 void sk_connect(struct sk_slot *s, struct sk_dice *d);
+bool sk_broke(struct sk_slot *s);
 /* Ends a connection in one of many ways. */
 void sk_end(struct sk_slot *s, struct sk_dice *d);
 /* Takes a slot that is not up one step further to its end. */
@@ -306,6 +321,9 @@ void sk_refused(struct sk_end *e, const char *what, int rc);
 void sk_prepare_memory(struct sk_end *e);
 /* Requests that have no result yet, but may still have one. */
 u64 sk_outstanding(struct sk_end *e);
+void sk_tell_outstanding(struct sk_end *e);
+/* Of these, what the peer has to do with. */
+u64 sk_sends_outstanding(struct sk_end *e);
 
 /* --- soak_post.c: the initiator queue; nothing is done for which there is no room or no use now --------- */
 
@@ -324,7 +342,9 @@ struct soak *sk_new(struct t *t, unsigned int slots, u32 cell, u64 seed);
 /* The workers run until ops, end or stop. */
 bool sk_start(struct soak *k);
 void sk_join(struct soak *k);
-/* Everything is closed, in any order. */
+/* Everything that the workers have is closed, in any order. */
+void sk_put_down(struct soak *k);
+/* That, and the memory is freed. */
 void sk_finish(struct soak *k);
 void sk_report(struct soak *k);
 

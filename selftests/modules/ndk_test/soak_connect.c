@@ -15,6 +15,16 @@ struct hello {
 
 /* --- up ------------------------------------------------------------------- */
 
+/* Under the lock of the slot: whether something came that nobody brought about. Why is judged when all results are there. */
+bool sk_broke(struct sk_slot *s)
+{
+	if (s->ending || s->o.k->removed)
+		return false;
+	s->ending = true;
+	s->broken = true;
+	return true;
+}
+
 static void gone(void *context)
 {
 	struct sk_end *e = context;
@@ -24,8 +34,7 @@ static void gone(void *context)
 	if (atomic_inc_return(&e->gone) > 1)
 		sk_fail(&s->o, "a second disconnect event at end %c", 'a' + e->side);
 	spin_lock(&s->lock);
-	if (!s->ending && !s->o.k->removed)
-		sk_fail(&s->o, "a disconnect event at end %c, and nobody ended anything", 'a' + e->side);
+	sk_broke(s);
 	if (s->hears == e && s->react == REACT_DISCONNECT)
 		sk_disconnect(e);
 	else if (s->hears == e && s->react == REACT_CLOSE)
@@ -140,7 +149,7 @@ static bool make_end(struct sk_end *e, struct sk_dice *d, bool srq)
 	struct sk_slot *s = e->s;
 	struct soak *k = s->o.k;
 	u32 cqs = sk_roll(d, 4), inline_size = sk_once_in(d, 2) ? 0 : 128, depth = SK_DEPTH + (srq ? SK_SRQ : SK_DEPTH);
-	bool callback = k->steady || sk_once_in(d, 2), own_pd = !srq && sk_once_in(d, 4), memory = !sk_once_in(d, 8);
+	bool callback = k->steady || sk_once_in(d, 2), own_pd = !srq && sk_once_in(d, 4), memory = !sk_once_in(d, 8) != k->light;
 	int cpu = (int)sk_roll(d, 4) - 1, i;
 	struct sk_call *c;
 
@@ -148,7 +157,7 @@ static bool make_end(struct sk_end *e, struct sk_dice *d, bool srq)
 		return failed(s, "build LAM", -ENOMEM);
 	e->srq = srq;
 	e->inline_size = inline_size;
-	e->pd = own_pd ? SK_CREATE(&s->o, ndk_pd, ndk_create_pd, k->adapter[e->side]) : s->set->pd[e->side];
+	e->pd = own_pd && !k->light ? SK_CREATE(&s->o, ndk_pd, ndk_create_pd, k->adapter[e->side]) : s->set->pd[e->side];
 	if (!e->pd)
 		return false;
 	e->token = ndk_get_privileged_token(e->pd);
@@ -221,6 +230,7 @@ static bool abandon(struct sk_slot *s, int how, struct sk_end *rejects)
 	sk_count(s->o.k, N_ABANDONED, 1);
 	spin_lock_bh(&s->lock);
 	s->ending = true;
+	s->wanted = false;
 	switch (how) {
 	case CLOSE_A:
 		sk_close_connector(&s->a);
@@ -357,6 +367,10 @@ void sk_connect(struct sk_slot *s, struct sk_dice *d)
 	s->ending = false;
 	s->hears = NULL;
 	s->waits = false;
+	s->broken = false;
+	s->gave_up = false;
+	s->why = 0;
+	s->why_type = 0;
 	s->wanted = false;
 	end_reset(&s->a);
 	end_reset(&s->b);
@@ -378,7 +392,7 @@ static void until(struct sk_slot *s, enum slot_state state)
 {
 	s->state = state;
 	s->deadline = jiffies + t_ticks(60);
-	s->patience = jiffies + t_ticks(10);
+	s->settled = false;
 }
 
 /* Nobody polls or arms them any more. */
@@ -520,8 +534,18 @@ void sk_visit(struct sk_slot *s)
 	case SLOT_DRAINING:
 		if (!sk_all_done(&s->o) && !late(s, "closes have not completed"))
 			return;
+		if (!s->settled) {
+			s->settled = true;
+			s->patience = jiffies + t_ticks(10);
+		}
 		if (!drained(s))
 			return;
+		/* On a busy machine a worker can be so late with its receives that the transport gives up: limits.rst, rxe. */
+		if (s->gave_up)
+			sk_count(s->o.k, N_GAVE_UP, 1);
+		if (s->broken && (s->o.k->steady || !s->gave_up))
+			sk_fail(&s->o, "the connection broke, and nobody ended it; first a request of type %x, %s", s->why_type,
+				t_errname(s->why));
 		stop_cqs(s);
 		sk_close_all(&s->o, &d, 0);
 		until(s, SLOT_CLOSING);

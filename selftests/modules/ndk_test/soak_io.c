@@ -226,7 +226,13 @@ static void failed(struct sk_end *e, const struct sk_req *q, const struct ndk_re
 	if (q->type == NDK_OPERATION_WRITE || q->type == NDK_OPERATION_READ)
 		sk_peer(e)->reg[q->reg].uses--;
 	sk_count(e->s->o.k, N_CANCELLED, 1);
-	if (!e->s->ending && !e->s->o.k->removed)
+	if (r->status == -ETIMEDOUT)
+		e->s->gave_up = true;
+	if (!sk_broke(e->s))
+		return;
+	e->s->why_type = q->type;
+	e->s->why = r->status;
+	if (r->status != -ETIMEDOUT && r->status != -ECANCELED)
 		sk_fail(&e->s->o, "a request of type %x at end %c: %s (provider's code %x)", q->type, 'a' + e->side,
 			t_errname(r->status), r->provider_error_code);
 }
@@ -283,13 +289,16 @@ static void srq_result(struct sk_end *e, u32 place, const struct ndk_result_ex *
 	}
 	m = (struct msg *)(set->srq_va + (size_t)place * e->s->o.k->cell);
 	/* It came to an earlier life, of which nobody counted the results. */
-	stale = r->status ? e->s->hard_lives : m->life != e->s->life && e->s->hard_lives & BIT_ULL(m->life % 64);
+	stale = r->status && r->status != -EACCES ? e->s->hard_lives : m->life != e->s->life && e->s->hard_lives & BIT_ULL(m->life % 64);
 	if (stale)
 		;
 	else if (!r->status)
 		received(e, m, r, typed);
 	else
 		failed(e, &(struct sk_req) { .type = NDK_OPERATION_RECEIVE }, r);
+	/* As above. */
+	if (!stale && r->status == -EACCES)
+		e->got++;
 	spin_lock(&set->srq_lock);
 	posted = set->srq_posted[place];
 	set->srq_posted[place] = false;
@@ -322,17 +331,43 @@ static void take_result(const struct ndk_result_ex *r, bool typed)
 	spin_unlock(&s->lock);
 }
 
-u64 sk_outstanding(struct sk_end *e)
+static u64 outstanding(struct sk_end *e, const struct sk_queue *rq)
 {
 	u64 id, n;
 
 	spin_lock_bh(&e->s->lock);
-	n = e->rq.head - e->rq.tail;
+	n = rq ? rq->head - rq->tail : 0;
 	/* Of the last ones those that are silent may have succeeded. */
 	for (id = e->sq.tail; id < e->sq.head; id++)
 		n += !e->sq.req[id % SK_DEPTH].silent;
 	spin_unlock_bh(&e->s->lock);
 	return n;
+}
+
+u64 sk_outstanding(struct sk_end *e)
+{
+	return outstanding(e, &e->rq);
+}
+
+u64 sk_sends_outstanding(struct sk_end *e)
+{
+	return outstanding(e, NULL);
+}
+
+/* For whoever looks into a failure. */
+void sk_tell_outstanding(struct sk_end *e)
+{
+	u64 id;
+
+	for (id = e->sq.tail; id < e->sq.head; id++) {
+		struct sk_req *q = &e->sq.req[id % SK_DEPTH];
+
+		pr_info("  connection %u: %c waits for %llu, type %x, %u bytes, registration %u%s\n", e->s->o.nr, 'a' + e->side, id,
+			q->type, q->length, q->reg, q->silent ? ", silent" : "");
+
+	}
+	pr_info("  connection %u: %c has %llu receives, %u messages sent, %u received\n", e->s->o.nr, 'a' + e->side,
+		e->rq.head - e->rq.tail, e->sent, e->got);
 }
 
 /* --- CQs ------------------------------------------------------------------ */

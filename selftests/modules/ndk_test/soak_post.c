@@ -213,7 +213,7 @@ void sk_read(struct sk_end *e, struct sk_dice *d, u32 flags)
 
 	w.length = e->s->o.k->cell >> source;
 	spin_lock_bh(&e->s->lock);
-	if (room(e) && way_to(e, SK_DEPTH + source, from, &w))
+	if (room(e) && !e->s->o.k->no_reads && way_to(e, SK_DEPTH + source, from, &w))
 		post(e, &w);
 	spin_unlock_bh(&e->s->lock);
 }
@@ -226,7 +226,7 @@ static void show(struct sk_end *e, struct sk_dice *d, u32 type, u32 flags)
 	w.first = sk_roll(d, SK_SHOWN);
 	w.last = w.first + 1 + sk_roll(d, SK_SHOWN - w.first);
 	spin_lock_bh(&e->s->lock);
-	if (e->mr && room(e) && e->reg[w.reg].state == REG_NONE && e->sq.head == e->sq.tail)
+	if (e->mr && room(e) && e->reg[w.reg].state == REG_NONE)
 		post(e, &w);
 	spin_unlock_bh(&e->s->lock);
 }

@@ -107,7 +107,7 @@ static void ask(struct sk_end *e)
 	len = 0;
 	rc = rc ?: ndk_get_connection_data(e->connector, &in, &out, NULL, &len);
 	rc = rc ?: ndk_query_adapter_info(e->s->o.k->adapter[e->side], &info, &size);
-	if (rc && !e->s->o.k->removed)
+	if (rc && !e->s->o.k->removed && !READ_ONCE(e->s->ending))
 		sk_fail(&e->s->o, "a query: %s", t_errname(rc));
 }
 
@@ -140,6 +140,8 @@ static void transfer(struct sk_worker *w, struct sk_slot *s, struct sk_dice *d)
 		sk_receives(&s->b, SK_DEPTH);
 		sk_srq_receives(&w->set, SK_SRQ / 2);
 	}
+	if (READ_ONCE(w->k->draining))
+		return;
 	switch (what) {
 	case 0 ... 24:
 		while (times--)
@@ -249,6 +251,7 @@ static void put_down(struct sk_worker *w, struct sk_dice *d)
 		ndk_release_lam(k->adapter[SIDE_B], set->srq_lam);
 	kfree(set->srq_lam);
 	set->srq_lam = NULL;
+	set->srq = NULL;
 }
 
 /* --- workers -------------------------------------------------------------- */
@@ -275,7 +278,9 @@ static void step(struct sk_worker *w)
 		sk_connect(s, &d);
 		break;
 	case SLOT_UP:
-		if (end && !k->steady)
+		if (READ_ONCE(s->broken))
+			sk_take_down(s, false);
+		else if (end && !k->steady)
 			sk_end(s, &d);
 		else
 			transfer(w, s, &d);
@@ -298,6 +303,9 @@ static int work(void *arg)
 		if (!w->nr)
 			WRITE_ONCE(t_soak.done, w->op);
 		step(w);
+		/* Nothing moves any more, and others have work to do. */
+		if (READ_ONCE(k->removed))
+			usleep_range(500, 1000);
 		cond_resched();
 	}
 	complete(&w->done);
@@ -420,14 +428,20 @@ static void free_memory(struct soak *k)
 	}
 }
 
-void sk_finish(struct soak *k)
+void sk_put_down(struct soak *k)
 {
-	struct sk_dice d = { k->seed };
-	unsigned long end = jiffies + t_ticks(30);
+	struct sk_dice d = { k->seed ^ k->worker[0].op };
 	unsigned int i;
 
 	for (i = 0; i < SK_WORKERS; i++)
 		put_down(&k->worker[i], &d);
+}
+
+void sk_finish(struct soak *k)
+{
+	unsigned long end = jiffies + t_ticks(30);
+
+	sk_put_down(k);
 	while (atomic_read(&k->strays) && time_before(jiffies, end))
 		usleep_range(500, 1000);
 	if (atomic_read(&k->strays)) {
@@ -443,21 +457,15 @@ static const char *const count_names[N_COUNTS] = {
 	[N_MESSAGES] = "messages", [N_WRITES] = "writes", [N_READS] = "reads", [N_REGISTERED] = "fast registrations",
 	[N_BOUND] = "binds", [N_INVALIDATED] = "invalidations", [N_REMOTE_INVALIDATED] = "by the peer", [N_CHAINS] = "chains",
 	[N_BYTES] = "bytes checked", [N_RESIZED] = "resizes", [N_NOTIFIED] = "notifications", [N_CANCELLED] = "cancelled",
-	[N_ENDS] = "ends", [N_STORMS] = "storms",
+	[N_ENDS] = "ends", [N_GAVE_UP] = "given up by the transport", [N_STORMS] = "storms",
 };
 
 /* What was done, into the results. */
 void sk_report(struct soak *k)
 {
-	struct t *t = k->t;
 	int i;
 
-	spin_lock_irq(&t->lock);
-	t->log_len += scnprintf(t->log + t->log_len, T_LOG - t->log_len, "# seed %llu: %llu and %llu operations", k->seed,
-				k->worker[0].op, k->worker[1].op);
+	t_note(k->t, "seed %llu: %llu and %llu operations", k->seed, k->worker[0].op, k->worker[1].op);
 	for (i = 0; i < N_COUNTS; i++)
-		t->log_len += scnprintf(t->log + t->log_len, T_LOG - t->log_len, ", %lld %s", atomic64_read(&k->count[i]),
-					count_names[i]);
-	t->log_len += scnprintf(t->log + t->log_len, T_LOG - t->log_len, "\n");
-	spin_unlock_irq(&t->lock);
+		t_note(k->t, "  %lld %s", atomic64_read(&k->count[i]), count_names[i]);
 }
