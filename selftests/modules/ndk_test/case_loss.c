@@ -51,8 +51,9 @@ static void under_loss(struct t *t)
 	if (!k)
 		return;
 	k->steady = true;
-	/* Read responses out of order can give wrong bytes on rxe. */
+	/* What limits.rst says of rxe: responses that come out of order, or get lost with requests behind, can give wrong bytes. */
 	k->no_reads = t->arg == REORDERED;
+	k->lone_reads = true;
 	k->end = jiffies + t_ticks(7200);
 	/* Another queueing discipline drops what is on its way out, so this one is there before all and goes after all. */
 	if (t->arg == REORDERED && !begin_loss(t, t->arg))

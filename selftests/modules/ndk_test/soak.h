@@ -221,8 +221,8 @@ struct soak {
 	unsigned long end;
 	/* Nothing but transfers. */
 	bool steady;
-	/* See case_loss.c. */
-	bool no_reads;
+	/* See case_loss.c: none, or with nothing before or behind them in the queue. */
+	bool no_reads, lone_reads;
 	/* Nothing new is posted. */
 	bool draining;
 	/* Few ends have registered memory, and none a PD of its own. */

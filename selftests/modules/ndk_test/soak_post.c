@@ -142,6 +142,9 @@ static bool post(struct sk_end *e, struct want *w)
 
 static bool room(struct sk_end *e)
 {
+	if (e->s->o.k->lone_reads && e->sq.head != e->sq.tail &&
+	    e->sq.req[e->sq.tail % SK_DEPTH].type == NDK_OPERATION_READ)
+		return false;
 	return e->qp && !e->qp_closed && e->sq.head - e->sq.tail < SK_DEPTH;
 }
 
@@ -209,11 +212,14 @@ void sk_write(struct sk_end *e, struct sk_dice *d, u32 flags)
 void sk_read(struct sk_end *e, struct sk_dice *d, u32 flags)
 {
 	struct want w = { .type = NDK_OPERATION_READ, .flags = some_flags(d, flags) };
+	struct soak *k = e->s->o.k;
 	u32 from = sk_roll(d, REGS), source = sk_roll(d, SK_SOURCES);
 
-	w.length = e->s->o.k->cell >> source;
+	w.length = k->cell >> source;
+	if (k->lone_reads)
+		w.flags &= ~(NDK_OP_FLAG_DEFER | NDK_OP_FLAG_SILENT_SUCCESS);
 	spin_lock_bh(&e->s->lock);
-	if (room(e) && !e->s->o.k->no_reads && way_to(e, SK_DEPTH + source, from, &w))
+	if (room(e) && !k->no_reads && !(k->lone_reads && e->sq.head != e->sq.tail) && way_to(e, SK_DEPTH + source, from, &w))
 		post(e, &w);
 	spin_unlock_bh(&e->s->lock);
 }

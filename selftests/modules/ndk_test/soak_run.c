@@ -300,12 +300,14 @@ static int work(void *arg)
 
 	while (!atomic_read(&k->stop) && (!k->ops || w->op < k->ops) && time_before(jiffies, k->end)) {
 		WRITE_ONCE(w->op, w->op + 1);
-		if (!w->nr)
+		if (!w->nr && !k->steady)
 			WRITE_ONCE(t_soak.done, w->op);
 		step(w);
-		/* Nothing moves any more, and others have work to do. */
+		/* Others have work to do, all the more where nothing moves any more. */
 		if (READ_ONCE(k->removed))
 			usleep_range(500, 1000);
+		else if (k->steady && !(w->op % 8))
+			usleep_range(100, 200);
 		cond_resched();
 	}
 	complete(&w->done);
