@@ -48,7 +48,7 @@ mod stream;
 use self::stream::Stream;
 
 /// How long the device may take for a local operation before the QP counts as broken.
-const TIMEOUT: Delta = Delta::from_secs(5);
+const TIMEOUT: Delta = Delta::from_secs(30);
 
 /// First pause between two looks at the CQ; each is twice as long as the one before, up to [`LAST_PAUSE`].
 const FIRST_PAUSE: Delta = Delta::from_micros(20);
