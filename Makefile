@@ -52,7 +52,10 @@ test:
 coverage:
 	@tools/test coverage
 
-race soak fault removal-storm loss:
+race:
+	@tools/test guest race
+
+soak fault removal-storm loss:
 	@tools/stress $@
 
 shell:
