@@ -10,7 +10,7 @@ K ?= uml-debug
 export T
 
 .DEFAULT_GOAL := help
-.PHONY: help demo check test coverage race perf soak fault removal-storm loss shell modules modules_install clean distclean
+.PHONY: help demo check test coverage mutants race perf soak fault removal-storm loss shell modules modules_install clean distclean
 
 help:
 	@echo 'On a Debian 12 or 13 machine, as root (the first run fetches and builds what is missing):'
@@ -19,6 +19,7 @@ help:
 	@echo '  make test                     all suites, on the uml-debug, debug and stock kernels'
 	@echo '  make check [T=name]           the selftests, or one of them, on uml-debug: the inner loop'
 	@echo '  make coverage                 the lines of the state machines that no test runs'
+	@echo '  make mutants                  whether the tests notice small changes of the state machines (hours)'
 	@echo '  make race                     the selftests on a kernel that looks for data races'
 	@echo '  make perf                     performance beside raw kernel verbs; writes perf/latest.json'
 	@echo '  make soak [SEED=n]            30 minutes of random operations on uml-debug; a seed repeats them'
@@ -51,6 +52,9 @@ test:
 
 coverage:
 	@tools/test coverage
+
+mutants:
+	@tools/mutants
 
 race:
 	@tools/test guest race
