@@ -235,7 +235,7 @@ static void in_all_workers(struct t *t)
 }
 
 /*
- * In the short form the calls alone find no memory; in the long one neither do the workers, nor what tells the peer.
+ * The calls find no memory; that the workers find none for the closes of single objects is in case_failnth_workers.c.
  *
  * Proves: CLOSE_OBJECT.no-resources, CLOSE_COMPLETION.no-resources, 2.5-infallible
  */
@@ -255,15 +255,12 @@ static void closes_at_every_stage(struct t *t)
 				t_fail(t, "%s is not reached", t_stage_names[state]);
 				return;
 			}
-			if (t_long)
-				workers_fail_nth(n);
 			fail_nth(n);
 			connector = t_close_start(t, &s->connector->header);
 			qp = t_close_start(t, &s->subject->qp->header);
 			hit = was_hit();
 			t_join(connector);
 			t_join(qp);
-			hit |= workers_were_hit();
 			if (s->pending && !t_is_done(s->pending))
 				t_fail(t, "%s: closed before its request had ended", t_stage_names[state]);
 			recover(t);
