@@ -15,6 +15,16 @@
  *   ndk_close_adapter(), ndk_query_adapter_info() and the client functions.
  * - A close cannot fail. Its completion is the last callback of the object.
  *
+ * Three statuses mean the same wherever they are listed: -ENODEV that the device
+ * has been removed, -ENOMEM that there was no memory, and -EINVAL, whatever else
+ * it stands for, that a handle, a completion or a buffer is NULL where there must
+ * be one, or that the bytes of an address are none of IPv4 or IPv6.
+ *
+ * Of each function the description says, after what it does, in which order it
+ * stands to others (Ordering), how long what it takes and gives is held
+ * (Lifetime), from where it may be called (Context), and every status with its
+ * cause (Return).
+ *
  * Unless a function says otherwise it may be called in any context in which
  * interrupts are enabled, softirq and under a spinlock included.
  *
@@ -92,9 +102,19 @@ struct ndk_client {
  * @adapter: the instance, on success
  *
  * Any number of instances may be open, each with a life of its own.
- * Context: process context, sleeps.
+ *
+ * Ordering: opens and closes need no order among each other or against the
+ * coming and going of devices.
+ *
+ * Lifetime: the instance stays until ndk_close_adapter(), also when its device
+ * is removed: all its calls then answer -ENODEV. @params and what it points to
+ * are read during the call only.
+ *
+ * Context: process context, sleeps; never in a callback of an object or under
+ * a lock.
  * Return: 0; -EPROTONOSUPPORT for a version that is not spoken; -ENODEV when
- * there is no such adapter; -ENETDOWN when it is not ready; -EINVAL; -ENOMEM.
+ * there is no such adapter; -ENETDOWN when it is not ready; -EINVAL unless
+ * exactly one of the three names is given; -ENOMEM.
  */
 int ndk_open_adapter(struct net *net, const struct ndk_open_params *params,
 		     struct ndk_adapter **adapter);
@@ -105,7 +125,14 @@ int ndk_open_adapter(struct net *net, const struct ndk_open_params *params,
  *
  * Returns when every object below the instance is closed and every callback
  * of them has returned. Closing those objects is the consumer's duty.
- * Context: process context, sleeps; never in a callback.
+ *
+ * Ordering: nothing of the instance is called at the same time or later.
+ *
+ * Lifetime: @adapter is freed when the call returns. No callback of its
+ * objects runs then, so that the consumer's module may go.
+ *
+ * Context: process context, sleeps; never in a callback of an object or under
+ * a lock.
  */
 void ndk_close_adapter(struct ndk_adapter *adapter);
 
@@ -113,8 +140,16 @@ void ndk_close_adapter(struct ndk_adapter *adapter);
  * ndk_register_client - be told of adapters that come and go
  * @client: the client; must stay until ndk_unregister_client()
  *
- * Context: process context, sleeps.
- * Return: 0; -EINVAL; -ENOMEM.
+ * Ordering: @add comes first for a port, then @remove, in the order of the
+ * events; the first calls of @add come during this call.
+ *
+ * Lifetime: @client belongs to the provider until ndk_unregister_client()
+ * returns.
+ *
+ * Context: process context, sleeps; never in a callback of an object or under
+ * a lock.
+ * Return: 0; -EINVAL without both callbacks, or when @client is registered
+ * already; -ENOMEM.
  */
 int ndk_register_client(struct ndk_client *client);
 
@@ -123,6 +158,11 @@ int ndk_register_client(struct ndk_client *client);
  * @client: the client
  *
  * No callback runs after it returns.
+ *
+ * Ordering: waits for a callback that runs.
+ *
+ * Lifetime: instances that were opened stay; close them before or after.
+ *
  * Context: process context, sleeps; not in a callback of @client.
  */
 void ndk_unregister_client(struct ndk_client *client);
@@ -138,6 +178,13 @@ void ndk_unregister_client(struct ndk_client *client);
  * @extension: the extension, on success
  *
  * No extension is defined.
+ *
+ * Ordering: none.
+ *
+ * Lifetime: @object is not closed.
+ *
+ * Context: any with interrupts enabled, softirq and under a spinlock included;
+ * does not sleep.
  * Return: -EOPNOTSUPP.
  */
 static inline int
@@ -159,6 +206,10 @@ ndk_query_extension(struct ndk_object_header *object,
  * @info: where to, or NULL to ask for the size
  * @size: bytes at @info; on return the bytes written, or with -ENOSPC those
  *	needed. The size of the structure without @rdma_technology will do.
+ *
+ * Ordering: none; what it says of an instance does not change.
+ *
+ * Lifetime: @adapter is open.
  *
  * Context: process context.
  * Return: 0; -ENOSPC when @size is too small; -ENODEV.
@@ -183,6 +234,15 @@ static inline int ndk_query_adapter_info(struct ndk_adapter *adapter,
  * @cq: the CQ, if the call is not pending and succeeds
  *
  * It may serve many QPs, and both queues of each.
+ *
+ * Ordering: creates do not wait for each other, and may complete in another
+ * order than they were called in; @completion may run before the call returns.
+ *
+ * Lifetime: @adapter may be closed while the call pends: it completes first.
+ * @cq holds @adapter, and is the consumer's until its close.
+ *
+ * Context: any with interrupts enabled, softirq and under a spinlock included;
+ * does not sleep.
  * Return: -EINPROGRESS; -EINVAL for a depth of 0 or over max_cq_depth;
  * -ENOMEM and -ENODEV, here or in @completion.
  */
@@ -204,6 +264,14 @@ static inline int ndk_create_cq(struct ndk_adapter *adapter, u32 depth,
  * @context: for @completion
  * @pd: the PD, if the call is not pending and succeeds
  *
+ * Ordering: creates do not wait for each other, and may complete in another
+ * order than they were called in; @completion may run before the call returns.
+ *
+ * Lifetime: @adapter may be closed while the call pends: it completes first.
+ * @pd holds @adapter, and is the consumer's until its close.
+ *
+ * Context: any with interrupts enabled, softirq and under a spinlock included;
+ * does not sleep.
  * Return: -EINPROGRESS; -ENOMEM and -ENODEV, here or in @completion.
  */
 static inline int ndk_create_pd(struct ndk_adapter *adapter,
@@ -225,9 +293,18 @@ static inline int ndk_create_pd(struct ndk_adapter *adapter,
  * Any number of connectors can connect from it, each to another remote address
  * and port, with ndk_connect_with_shared_endpoint(). Nobody else can listen on
  * its address or connect from it.
- * Return: -EINPROGRESS; -EADDRINUSE, -EADDRNOTAVAIL when @address is none of the
- * adapter's, -EUSERS when no port of 49152-65535 is free, -ENOMEM, -ENODEV, here
- * or in @completion; -EINVAL.
+ *
+ * Ordering: creates do not wait for each other, and may complete in another
+ * order than they were called in; @completion may run before the call returns.
+ *
+ * Lifetime: @adapter may be closed while the call pends: it completes first.
+ * @endpoint holds @adapter, and is the consumer's until its close.
+ *
+ * Context: any with interrupts enabled, softirq and under a spinlock included;
+ * does not sleep.
+ * Return: -EINPROGRESS; -EADDRINUSE, -EADDRNOTAVAIL when @address is none of
+ * the adapter's, -EUSERS when no port of 49152-65535 is free, -ENOMEM, -ENODEV,
+ * here or in @completion; -EINVAL.
  */
 static inline int
 ndk_create_shared_endpoint(struct ndk_adapter *adapter,
@@ -248,6 +325,14 @@ ndk_create_shared_endpoint(struct ndk_adapter *adapter,
  * @context: for @completion
  * @connector: the connector, if the call is not pending and succeeds
  *
+ * Ordering: creates do not wait for each other, and may complete in another
+ * order than they were called in; @completion may run before the call returns.
+ *
+ * Lifetime: @adapter may be closed while the call pends: it completes first.
+ * @connector holds @adapter, and is the consumer's until its close.
+ *
+ * Context: any with interrupts enabled, softirq and under a spinlock included;
+ * does not sleep.
  * Return: 0 or -EINPROGRESS; -ENOMEM; -ENODEV.
  */
 static inline int ndk_create_connector(struct ndk_adapter *adapter,
@@ -268,6 +353,14 @@ static inline int ndk_create_connector(struct ndk_adapter *adapter,
  * @context: for @completion
  * @listener: the listener, if the call is not pending and succeeds
  *
+ * Ordering: creates do not wait for each other, and may complete in another
+ * order than they were called in; @completion may run before the call returns.
+ *
+ * Lifetime: @adapter may be closed while the call pends: it completes first.
+ * @listener holds @adapter, and is the consumer's until its close.
+ *
+ * Context: any with interrupts enabled, softirq and under a spinlock included;
+ * does not sleep.
  * Return: 0 or -EINPROGRESS; -EINVAL; -ENOMEM; -ENODEV.
  */
 static inline int ndk_create_listener(struct ndk_adapter *adapter,
@@ -297,6 +390,15 @@ static inline int ndk_create_listener(struct ndk_adapter *adapter,
  * @fbo: offset of the first byte in the first page
  *
  * The pages serve SGEs with the privileged token, and ndk_fast_register().
+ *
+ * Ordering: the pages may be used from the return of 0, or from @completion
+ * on.
+ *
+ * Lifetime: @sgl and its memory stay until ndk_release_lam(), which comes
+ * before the close of @adapter; @lam is the consumer's memory throughout.
+ *
+ * Context: with @completion any with interrupts enabled; with NULL process
+ * context, where it may sleep.
  * Return: 0 or -EINPROGRESS; -EINVAL for a buffer with gaps or shorter than
  * @length; -ENOSPC; -ENOMEM; -ENODEV.
  */
@@ -316,6 +418,15 @@ static inline int ndk_build_lam(struct ndk_adapter *adapter,
  * ndk_release_lam - undo ndk_build_lam()
  * @adapter: the adapter
  * @lam: the mapping, used by no outstanding request
+ *
+ * Ordering: after the last request that uses the pages has completed, and the
+ * fast registration of them is invalidated.
+ *
+ * Lifetime: the pages mean nothing after the call. It is due also when the
+ * device has been removed.
+ *
+ * Context: any with interrupts enabled, softirq and under a spinlock included;
+ * does not sleep.
  */
 static inline void ndk_release_lam(struct ndk_adapter *adapter,
 				   struct ndk_lam *lam)
@@ -332,6 +443,17 @@ static inline void ndk_release_lam(struct ndk_adapter *adapter,
  * @context: for @completion
  *
  * Completes after everything made from @pd is closed.
+ *
+ * Ordering: @pd is not used in any call after this one, which may be made at
+ * any time, also while its other calls pend: those complete before
+ * @completion, with -ECANCELED unless they were done.
+ *
+ * Lifetime: @pd is freed when @completion has returned, or when the call
+ * returns 0. MRs, windows, SRQs and QPs hold @pd: it may be closed before
+ * them, and ends with the last.
+ *
+ * Context: any with interrupts enabled, softirq and under a spinlock included;
+ * does not sleep.
  * Return: 0 or -EINPROGRESS.
  */
 static inline int ndk_close_pd(struct ndk_pd *pd,
@@ -350,6 +472,14 @@ static inline int ndk_close_pd(struct ndk_pd *pd,
  * @context: for @completion
  * @mr: the MR, if the call is not pending and succeeds
  *
+ * Ordering: creates do not wait for each other, and may complete in another
+ * order than they were called in; @completion may run before the call returns.
+ *
+ * Lifetime: @pd may be closed while the call pends: it completes first. @mr
+ * holds @pd, and is the consumer's until its close.
+ *
+ * Context: any with interrupts enabled, softirq and under a spinlock included;
+ * does not sleep.
  * Return: 0 or -EINPROGRESS; -ENOMEM; -ENODEV.
  */
 static inline int ndk_create_mr(struct ndk_pd *pd, bool fast_register,
@@ -368,6 +498,15 @@ static inline int ndk_create_mr(struct ndk_pd *pd, bool fast_register,
  * @mw: the window, if the call is not pending and succeeds
  *
  * It shows nothing until ndk_bind(). Close it with ndk_close_mw().
+ *
+ * Ordering: creates do not wait for each other, and may complete in another
+ * order than they were called in; @completion may run before the call returns.
+ *
+ * Lifetime: @pd may be closed while the call pends: it completes first. @mw
+ * holds @pd, and is the consumer's until its close.
+ *
+ * Context: any with interrupts enabled, softirq and under a spinlock included;
+ * does not sleep.
  * Return: -EINPROGRESS; -ENOMEM; -ENODEV.
  */
 static inline int ndk_create_mw(struct ndk_pd *pd,
@@ -391,9 +530,17 @@ static inline int ndk_create_mw(struct ndk_pd *pd,
  * @context: for @completion
  * @srq: the SRQ, if the call is not pending and succeeds
  *
- * Return: -EINPROGRESS; -EINVAL for a depth of 0 or over a limit, where @max_sge
- * may be up to max_receive_request_sge; -EOPNOTSUPP where SRQs are not offered
- * (max_srq_depth is 0); -ENOMEM and -ENODEV, here or in @completion.
+ * Ordering: creates do not wait for each other, and may complete in another
+ * order than they were called in; @completion may run before the call returns.
+ *
+ * Lifetime: @pd may be closed while the call pends: it completes first. @srq
+ * holds @pd, and is the consumer's until its close.
+ *
+ * Context: any with interrupts enabled, softirq and under a spinlock included;
+ * does not sleep.
+ * Return: -EINPROGRESS; -EINVAL for a depth of 0 or over a limit, where
+ * @max_sge may be up to max_receive_request_sge; -EOPNOTSUPP where SRQs are not
+ * offered (max_srq_depth is 0); -ENOMEM and -ENODEV, here or in @completion.
  */
 static inline int ndk_create_srq(struct ndk_pd *pd, u32 depth, u32 max_sge,
 				 u32 notify_threshold,
@@ -422,6 +569,15 @@ static inline int ndk_create_srq(struct ndk_pd *pd, u32 depth, u32 max_sge,
  * @context: for @completion
  * @qp: the QP, if the call is not pending and succeeds
  *
+ * Ordering: creates do not wait for each other, and may complete in another
+ * order than they were called in; @completion may run before the call returns.
+ *
+ * Lifetime: @pd may be closed while the call pends: it completes first. @qp
+ * holds @pd, @receive_cq and @initiator_cq, and is the consumer's until its
+ * close.
+ *
+ * Context: any with interrupts enabled, softirq and under a spinlock included;
+ * does not sleep.
  * Return: -EINPROGRESS; -EINVAL over a limit of &struct ndk_adapter_info, or
  * for a CQ of another adapter; -ENOMEM and -ENODEV, here or in @completion.
  */
@@ -456,6 +612,15 @@ static inline int ndk_create_qp(struct ndk_pd *pd, struct ndk_cq *receive_cq,
  * A receive from the SRQ that a message for this QP takes has its result in
  * @receive_cq, with @qp_context.
  *
+ * Ordering: creates do not wait for each other, and may complete in another
+ * order than they were called in; @completion may run before the call returns.
+ *
+ * Lifetime: @pd may be closed while the call pends: it completes first. @qp
+ * holds @pd, @receive_cq, @initiator_cq and @srq, and is the consumer's until
+ * its close.
+ *
+ * Context: any with interrupts enabled, softirq and under a spinlock included;
+ * does not sleep.
  * Return: as ndk_create_qp(); -EINVAL for an SRQ of another PD as well.
  */
 static inline int
@@ -478,6 +643,14 @@ ndk_create_qp_with_srq(struct ndk_pd *pd, struct ndk_cq *receive_cq,
  * @pd: the PD
  *
  * It gives local rights only.
+ *
+ * Ordering: none; the token is one and the same for the life of @pd.
+ *
+ * Lifetime: good for requests of QPs of @pd until its close, and only for
+ * addresses of a LAM that has not been released.
+ *
+ * Context: any with interrupts enabled, softirq and under a spinlock included;
+ * does not sleep.
  * Return: the token.
  */
 static inline u32 ndk_get_privileged_token(struct ndk_pd *pd)
@@ -494,6 +667,19 @@ static inline u32 ndk_get_privileged_token(struct ndk_pd *pd)
  * @context: for @completion
  *
  * Completes after every QP on @cq is closed.
+ *
+ * Ordering: @cq is not used in any call after this one, which may be made at
+ * any time, also while its other calls pend: those complete before
+ * @completion, with -ECANCELED unless they were done. Results that are left
+ * are lost; no notification comes after @completion, and no arm is answered
+ * after the call but by one that runs already.
+ *
+ * Lifetime: @cq is freed when @completion has returned, or when the call
+ * returns 0. QPs hold @cq: it may be closed before them, and ends with the
+ * last.
+ *
+ * Context: any with interrupts enabled, softirq and under a spinlock included;
+ * does not sleep.
  * Return: 0 or -EINPROGRESS.
  */
 static inline int ndk_close_cq(struct ndk_cq *cq,
@@ -514,6 +700,15 @@ static inline int ndk_close_cq(struct ndk_cq *cq,
  * are created that need it: -ENOMEM may mean that QPs of @cq, together, have
  * more requests than the depth, and cannot have that many completions waiting.
  * A call that fails changes nothing.
+ *
+ * Ordering: calls that overlap take effect in any order. Polling, arming and
+ * posting go on meanwhile.
+ *
+ * Lifetime: @cq may be closed while it pends: @completion comes first, with
+ * -ECANCELED or what was done.
+ *
+ * Context: any with interrupts enabled, softirq and under a spinlock included;
+ * does not sleep.
  * Return: -EINPROGRESS; -EINVAL for a depth of 0 or over max_cq_depth; -ENOMEM
  * and -ENODEV, here or in @completion; in @completion -EOVERFLOW below what is
  * queued; -EOPNOTSUPP without NDK_ADAPTER_FLAG_CQ_RESIZE.
@@ -532,6 +727,15 @@ static inline int ndk_resize_cq(struct ndk_cq *cq, u32 depth,
  *
  * Completions that came after the last notification answer at once. Not to be
  * called at the same time as ndk_get_cq_results() or another arm of @cq.
+ *
+ * Ordering: an arm while one is outstanding makes the stronger of both. The
+ * notification may run before the call returns.
+ *
+ * Lifetime: what has been armed ends with its notification, with an error of
+ * @cq, or with its close, which brings none.
+ *
+ * Context: any with interrupts enabled, the notification of @cq included; does
+ * not sleep, takes no lock.
  */
 static inline void ndk_arm_cq(struct ndk_cq *cq, u32 type)
 {
@@ -545,6 +749,14 @@ static inline void ndk_arm_cq(struct ndk_cq *cq, u32 type)
  * @count: entries of @results
  *
  * The consumer serializes the calls for one CQ, and against ndk_arm_cq().
+ *
+ * Ordering: results come in the order in which requests of a queue were
+ * posted; between queues there is none.
+ *
+ * Lifetime: @results is the caller's. A result of a QP may be taken after the
+ * QP is closed; @qp_context is then still what it was.
+ *
+ * Context: any with interrupts enabled; does not sleep, takes no lock.
  * Return: number taken; fewer than @count means that the CQ was empty.
  */
 static inline u32 ndk_get_cq_results(struct ndk_cq *cq,
@@ -566,6 +778,14 @@ static inline u32 ndk_get_cq_results(struct ndk_cq *cq,
  * taken all the while. Errors of the CQ are not held back, nor are failed
  * requests where completions are counted. Not to be called at the same time
  * for one CQ.
+ *
+ * Ordering: needs no order against polling and arming.
+ *
+ * Lifetime: holds until the next call, or the close of @cq; a close drops what
+ * is held back.
+ *
+ * Context: any with interrupts enabled, softirq and under a spinlock included;
+ * does not sleep.
  * Return: 0; -EDOM when both are without bound; -ENOMEM; -ENODEV; -EOPNOTSUPP
  * without NDK_ADAPTER_FLAG_CQ_INTERRUPT_MODERATION.
  */
@@ -581,6 +801,11 @@ static inline int ndk_control_cq_interrupt_moderation(struct ndk_cq *cq,
  * @results: where to
  * @count: entries of @results
  *
+ * Ordering: as ndk_get_cq_results(); both may be used by turns.
+ *
+ * Lifetime: as ndk_get_cq_results().
+ *
+ * Context: any with interrupts enabled; does not sleep, takes no lock.
  * Return: as ndk_get_cq_results(), from the same queue.
  */
 static inline u32 ndk_get_cq_results_ex(struct ndk_cq *cq,
@@ -601,6 +826,17 @@ static inline u32 ndk_get_cq_results_ex(struct ndk_cq *cq,
  * Completes when the QPs made with it are closed. Receives that are still
  * posted then have no result.
  *
+ * Ordering: @srq is not used in any call after this one, which may be made at
+ * any time, also while its other calls pend: those complete before
+ * @completion, with -ECANCELED unless they were done. Buffers of receives that
+ * are left are the consumer's from @completion on.
+ *
+ * Lifetime: @srq is freed when @completion has returned, or when the call
+ * returns 0. QPs hold @srq: it may be closed before them, and ends with the
+ * last.
+ *
+ * Context: any with interrupts enabled, softirq and under a spinlock included;
+ * does not sleep.
  * Return: 0 or -EINPROGRESS.
  */
 static inline int ndk_close_srq(struct ndk_srq *srq,
@@ -622,9 +858,17 @@ static inline int ndk_close_srq(struct ndk_srq *srq,
  * at once. A depth that fails changes the threshold neither. Calls that overlap
  * take effect in any order.
  *
- * Return: -EINPROGRESS; -EINVAL over max_srq_depth; -ENOMEM and -ENODEV, here or
- * in @completion; there also -EOVERFLOW below what is outstanding, -ENOMEM where
- * the device's queue cannot be made larger, and -EIO for an SRQ that has failed.
+ * Ordering: the notification may run before the call returns, and needs no
+ * order against posts.
+ *
+ * Lifetime: @srq may be closed while it pends: @completion comes first.
+ *
+ * Context: any with interrupts enabled, softirq and under a spinlock included;
+ * does not sleep.
+ * Return: -EINPROGRESS; -EINVAL over max_srq_depth; -ENOMEM and -ENODEV, here
+ * or in @completion; there also -EOVERFLOW below what is outstanding, -ENOMEM
+ * where the device's queue cannot be made larger, and -EIO for an SRQ that has
+ * failed.
  */
 static inline int ndk_modify_srq(struct ndk_srq *srq, u32 depth,
 				 u32 notify_threshold,
@@ -642,6 +886,13 @@ static inline int ndk_modify_srq(struct ndk_srq *srq, u32 depth,
  * @sgl: the buffer; the array is read during the call only
  * @nr_sge: entries of @sgl
  *
+ * Ordering: calls for one SRQ may overlap. Which QP takes which receive is the
+ * device's choice; of one QP they complete in the order of its messages.
+ *
+ * Lifetime: the buffer is the provider's until its result is taken, or until
+ * the close of @srq completes.
+ *
+ * Context: any with interrupts enabled; does not sleep.
  * Return: 0; -ENOBUFS when the SRQ is full; -EMSGSIZE for too many SGEs or
  * bytes; -EIO for an SRQ that has failed; -ENODEV.
  */
@@ -665,6 +916,18 @@ static inline int ndk_srq_receive(struct ndk_srq *srq, void *context,
  *
  * Outstanding requests end with -ECANCELED; their results stay in the CQ.
  * Completes after the connector that uses @qp is closed.
+ *
+ * Ordering: @qp is not used in any call after this one, which may be made at
+ * any time, also while its other calls pend: those complete before
+ * @completion, with -ECANCELED unless they were done. Results of the flush are
+ * in the CQs when @completion is called.
+ *
+ * Lifetime: @qp is freed when @completion has returned, or when the call
+ * returns 0. The connector that uses @qp holds it: the close ends after that
+ * one's. @qp holds its CQs, PD and SRQ until then.
+ *
+ * Context: any with interrupts enabled, softirq and under a spinlock included;
+ * does not sleep.
  * Return: 0 or -EINPROGRESS.
  */
 static inline int ndk_close_qp(struct ndk_qp *qp,
@@ -680,6 +943,14 @@ static inline int ndk_close_qp(struct ndk_qp *qp,
  *
  * Outstanding requests end with -ECANCELED in the CQ, in time. The connection
  * does not survive it. May be called at the same time as posts.
+ *
+ * Ordering: whatever was posted before the call is flushed, deferred requests
+ * included; a post at the same time either fails or is flushed too.
+ *
+ * Lifetime: @qp stays, and can only be closed with its connection.
+ *
+ * Context: any with interrupts enabled, softirq and under a spinlock included;
+ * does not sleep.
  */
 static inline void ndk_flush(struct ndk_qp *qp)
 {
@@ -695,6 +966,15 @@ static inline void ndk_flush(struct ndk_qp *qp)
  * @flags: NDK_OP_FLAG_SILENT_SUCCESS, READ_FENCE, SEND_AND_SOLICIT_EVENT,
  *	INLINE, DEFER
  *
+ * Ordering: requests of one QP are started and completed in the order of the
+ * posts; with READ_FENCE one waits for the reads before it. The consumer posts
+ * one at a time, but flush, close and polling need no lock against it.
+ *
+ * Lifetime: the buffer is the provider's until the result is taken, or with a
+ * silent success that of a later request of the same queue; data posted INLINE
+ * only until the call returns.
+ *
+ * Context: any with interrupts enabled; does not sleep, takes no lock.
  * Return: 0; -ENOTCONN when not connected; -ENOBUFS when the queue is full;
  * -EMSGSIZE for too many SGEs or bytes; -EINVAL for another flag; -ENODEV.
  */
@@ -711,6 +991,12 @@ static inline int ndk_send(struct ndk_qp *qp, void *context,
  * @sgl: the buffer; the array is read during the call only
  * @nr_sge: entries of @sgl
  *
+ * Ordering: receives are filled and completed in the order of the posts. The
+ * consumer posts one at a time, beside posts to the initiator queue.
+ *
+ * Lifetime: the buffer is the provider's until the result is taken.
+ *
+ * Context: any with interrupts enabled; does not sleep, takes no lock.
  * Return: 0; -ENOBUFS when the queue is full; -EMSGSIZE for too many SGEs or
  * bytes; -ENOTCONN when the connection has ended; -EBADRQC on a QP with an SRQ;
  * -ENODEV.
@@ -737,11 +1023,19 @@ static inline int ndk_receive(struct ndk_qp *qp, void *context,
  * is unbound (ndk_invalidate(), a peer's invalidation, another bind, its close)
  * @mr is not deregistered, and its close pends. ALLOW_REMOTE_WRITE needs an MR
  * with ALLOW_LOCAL_WRITE.
- * Return: 0; -ENOTCONN; -EACCES when @mr has not the rights, or @mr or @mw is of
- * another PD; -EINVAL when the window is empty, not within @mr, or larger than
- * max_window_size; -EBADRQC when @mr is not registered by ndk_register_mr();
- * -ENOBUFS when the queue is full, or two invalidations of @mw are on their way;
- * -ENODEV.
+ *
+ * Ordering: as ndk_send(); requests that are posted after it may use the
+ * token.
+ *
+ * Lifetime: @mr and @mw may be closed once the call has returned; the closes
+ * wait for the request. The token lives until the window is unbound.
+ *
+ * Context: any with interrupts enabled; does not sleep, takes no lock.
+ * Return: 0; -ENOTCONN when not connected; -EACCES when @mr has not the rights,
+ * or @mr or @mw is of another PD; -EINVAL when the window is empty, not within
+ * @mr, or larger than max_window_size; -EBADRQC when @mr is not registered by
+ * ndk_register_mr(); -ENOBUFS when the queue is full, or two invalidations of
+ * @mw are on their way; -ENODEV.
  */
 static inline int ndk_bind(struct ndk_qp *qp, void *context,
 			   struct ndk_mr *mr, struct ndk_mw *mw, u64 va,
@@ -765,9 +1059,18 @@ static inline int ndk_bind(struct ndk_qp *qp, void *context,
  *	ALLOW_LOCAL_WRITE, ALLOW_REMOTE_WRITE, RDMA_READ_SINK, DEFER
  *
  * The tokens of @mr are new, and can be read as soon as the call returns.
- * Return: 0; -ENOTCONN; -EACCES for remote rights that @mr was not made ready
- * for; -EINVAL; -EBADRQC when @mr is registered or not ready; -ENOBUFS;
- * -ENODEV.
+ *
+ * Ordering: as ndk_send(); requests that are posted after it may use the
+ * tokens.
+ *
+ * Lifetime: @pages is read during the call only; the LAM it came from stays
+ * until the registration is invalidated and that has completed.
+ *
+ * Context: any with interrupts enabled; does not sleep, takes no lock.
+ * Return: 0; -ENOTCONN when not connected; -EACCES for remote rights that @mr
+ * was not made ready for; -EINVAL for numbers that do not agree with each other
+ * or @mr, an @mr of another PD, or another flag; -EBADRQC when @mr is
+ * registered or not ready; -ENOBUFS when the queue is full; -ENODEV.
  */
 static inline int ndk_fast_register(struct ndk_qp *qp, void *context,
 				    struct ndk_mr *mr, u32 page_count,
@@ -787,10 +1090,19 @@ static inline int ndk_fast_register(struct ndk_qp *qp, void *context,
  *
  * The token is dead for further requests when the call returns, and for the peer
  * when the request has completed; until then an MR counts as bound.
- * Return: 0; -ENOTCONN; -EINVAL; -EBADRQC when there is nothing to end, also when
- * the peer has ended it and its message was taken from the CQ; -ENOBUFS; -ENODEV.
- * When the peer has ended it and that is not known yet, the request ends with an
- * error, and with it the connection.
+ *
+ * Ordering: as ndk_send(); it waits for the requests before it that use the
+ * token only with READ_FENCE, and those are reads.
+ *
+ * Lifetime: the memory is the consumer's alone when the request has completed,
+ * with a silent success when a later one of @qp has.
+ *
+ * Context: any with interrupts enabled; does not sleep, takes no lock.
+ * Return: 0; -ENOTCONN when not connected; -EINVAL for what is no MR or window
+ * of the PD of @qp, or for another flag; -EBADRQC when there is nothing to end,
+ * also when the peer has ended it and its message was taken from the CQ;
+ * -ENOBUFS when the queue is full; -ENODEV. When the peer has ended it and that
+ * is not known yet, the request ends with an error, and with it the connection.
  */
 static inline int ndk_invalidate(struct ndk_qp *qp, void *context,
 				 struct ndk_object_header *mr_or_mw, u32 flags)
@@ -809,6 +1121,14 @@ static inline int ndk_invalidate(struct ndk_qp *qp, void *context,
  * @flags: NDK_OP_FLAG_SILENT_SUCCESS, READ_FENCE, RDMA_READ_LOCAL_INVALIDATE,
  *	DEFER
  *
+ * Ordering: as ndk_send(). A message or write that is posted later may reach
+ * the peer before the data has been read: use READ_FENCE, or wait for the
+ * result.
+ *
+ * Lifetime: as ndk_send(); with RDMA_READ_LOCAL_INVALIDATE the token of @sgl
+ * is dead when the result is taken.
+ *
+ * Context: any with interrupts enabled; does not sleep, takes no lock.
  * Return: as ndk_send().
  */
 static inline int ndk_read(struct ndk_qp *qp, void *context,
@@ -829,6 +1149,12 @@ static inline int ndk_read(struct ndk_qp *qp, void *context,
  * @remote_token: the peer's token
  * @flags: NDK_OP_FLAG_SILENT_SUCCESS, READ_FENCE, INLINE, DEFER
  *
+ * Ordering: as ndk_send(). A message that is posted later reaches the peer
+ * after the data.
+ *
+ * Lifetime: as ndk_send().
+ *
+ * Context: any with interrupts enabled; does not sleep, takes no lock.
  * Return: as ndk_send().
  */
 static inline int ndk_write(struct ndk_qp *qp, void *context,
@@ -848,6 +1174,12 @@ static inline int ndk_write(struct ndk_qp *qp, void *context,
  * @flags: as ndk_send()
  * @remote_token: the peer's token; an invalid one ends the connection
  *
+ * Ordering: as ndk_send(). The peer's token is dead before the peer can take
+ * the result of its receive.
+ *
+ * Lifetime: as ndk_send().
+ *
+ * Context: any with interrupts enabled; does not sleep, takes no lock.
  * Return: as ndk_send().
  */
 static inline int ndk_send_and_invalidate(struct ndk_qp *qp, void *context,
@@ -866,6 +1198,16 @@ static inline int ndk_send_and_invalidate(struct ndk_qp *qp, void *context,
  * @completion: called if the call is pending
  * @context: for @completion
  *
+ * Ordering: @mr is not used in any call after this one, which may be made at
+ * any time, also while its other calls pend: those complete before
+ * @completion, with -ECANCELED unless they were done. The tokens are dead when
+ * @completion is called.
+ *
+ * Lifetime: @mr is freed when @completion has returned, or when the call
+ * returns 0. Windows bound to @mr, and requests that use it, are waited for.
+ *
+ * Context: any with interrupts enabled, softirq and under a spinlock included;
+ * does not sleep.
  * Return: 0 or -EINPROGRESS.
  */
 static inline int ndk_close_mr(struct ndk_mr *mr,
@@ -887,6 +1229,14 @@ static inline int ndk_close_mr(struct ndk_mr *mr,
  * @completion: called if the call is pending
  * @context: for @completion
  *
+ * Ordering: one request of @mr at a time. The tokens are there from
+ * @completion on.
+ *
+ * Lifetime: @sgl and its memory stay until the registration has ended. @mr may
+ * be closed while the call pends: @completion comes first.
+ *
+ * Context: any with interrupts enabled, softirq and under a spinlock included;
+ * does not sleep.
  * Return: -EINPROGRESS; -EINVAL for a buffer with gaps, a wrong size or flag;
  * -EBADRQC for an MR that is registered or of the other kind; -ENOMEM and
  * -ENODEV, here or in @completion.
@@ -908,6 +1258,14 @@ static inline int ndk_register_mr(struct ndk_mr *mr, struct scatterlist *sgl,
  * @context: for @completion
  *
  * Afterwards its tokens are dead and it can be registered again.
+ *
+ * Ordering: one request of @mr at a time. Requests that use the tokens have
+ * completed before; others fail, and their connections with them.
+ *
+ * Lifetime: the memory is the consumer's alone from @completion on.
+ *
+ * Context: any with interrupts enabled, softirq and under a spinlock included;
+ * does not sleep.
  * Return: -EINPROGRESS; -EBADRQC when it is not registered; -EBUSY while a
  * window is bound to it, which it is until the invalidation has completed;
  * -ENODEV.
@@ -927,6 +1285,13 @@ static inline int ndk_deregister_mr(struct ndk_mr *mr,
  * @completion: called if the call is pending
  * @context: for @completion
  *
+ * Ordering: one request of @mr at a time. It may be repeated, with other
+ * values, while nothing is registered.
+ *
+ * Lifetime: @mr may be closed while the call pends: @completion comes first.
+ *
+ * Context: any with interrupts enabled, softirq and under a spinlock included;
+ * does not sleep.
  * Return: -EINPROGRESS; -EINVAL for 0 pages; -ERANGE for more pages than the
  * adapter can do; -EBADRQC for an MR of the other kind or with a registration;
  * -ENOMEM and -ENODEV, here or in @completion.
@@ -946,6 +1311,13 @@ ndk_initialize_fast_register_mr(struct ndk_mr *mr, u32 page_count,
  * ndk_get_remote_token_from_mr - token of an MR, for the peer
  * @mr: the MR, registered, or ready for fast registration
  *
+ * Ordering: after the completion of ndk_register_mr() or the return of
+ * ndk_fast_register(); each registration has a new one.
+ *
+ * Lifetime: good until that registration ends; 0 where there never was one.
+ *
+ * Context: any with interrupts enabled, softirq and under a spinlock included;
+ * does not sleep.
  * Return: the token, a number in the CPU's byte order.
  */
 static inline u32 ndk_get_remote_token_from_mr(struct ndk_mr *mr)
@@ -957,6 +1329,12 @@ static inline u32 ndk_get_remote_token_from_mr(struct ndk_mr *mr)
  * ndk_get_local_token_from_mr - token of an MR, for SGEs
  * @mr: the MR, registered, or ready for fast registration
  *
+ * Ordering: as ndk_get_remote_token_from_mr().
+ *
+ * Lifetime: as ndk_get_remote_token_from_mr().
+ *
+ * Context: any with interrupts enabled, softirq and under a spinlock included;
+ * does not sleep.
  * Return: the token.
  */
 static inline u32 ndk_get_local_token_from_mr(struct ndk_mr *mr)
@@ -972,6 +1350,16 @@ static inline u32 ndk_get_local_token_from_mr(struct ndk_mr *mr)
  * @completion: called if the call is pending
  * @context: for @completion
  *
+ * Ordering: @mw is not used in any call after this one, which may be made at
+ * any time, also while its other calls pend: those complete before
+ * @completion, with -ECANCELED unless they were done. What it showed it shows
+ * no more when @completion is called, and its MR is free of it.
+ *
+ * Lifetime: @mw is freed when @completion has returned, or when the call
+ * returns 0. Requests that use @mw are waited for.
+ *
+ * Context: any with interrupts enabled, softirq and under a spinlock included;
+ * does not sleep.
  * Return: 0 or -EINPROGRESS.
  */
 static inline int ndk_close_mw(struct ndk_mw *mw,
@@ -985,6 +1373,12 @@ static inline int ndk_close_mw(struct ndk_mw *mw,
  * ndk_get_remote_token_from_mw - token of a window, for the peer
  * @mw: the window, bound
  *
+ * Ordering: after the return of ndk_bind(); each bind has a new one.
+ *
+ * Lifetime: good until the window is unbound or bound anew.
+ *
+ * Context: any with interrupts enabled, softirq and under a spinlock included;
+ * does not sleep.
  * Return: the token.
  */
 static inline u32 ndk_get_remote_token_from_mw(struct ndk_mw *mw)
@@ -1002,6 +1396,16 @@ static inline u32 ndk_get_remote_token_from_mw(struct ndk_mw *mw)
  *
  * Connections over it go on. Completes, and frees the address, when every
  * connector over it is closed; disconnected is not enough.
+ *
+ * Ordering: @endpoint is not used in any call after this one, which may be
+ * made at any time, also while its other calls pend: those complete before
+ * @completion, with -ECANCELED unless they were done.
+ *
+ * Lifetime: @endpoint is freed when @completion has returned, or when the call
+ * returns 0. Connectors over it hold it.
+ *
+ * Context: any with interrupts enabled, softirq and under a spinlock included;
+ * does not sleep.
  * Return: 0 or -EINPROGRESS.
  */
 static inline int
@@ -1018,6 +1422,12 @@ ndk_close_shared_endpoint(struct ndk_shared_endpoint *endpoint,
  * @address: where to
  * @address_len: bytes at @address; on return those of the address
  *
+ * Ordering: none; the address does not change.
+ *
+ * Lifetime: @endpoint is not closed.
+ *
+ * Context: any with interrupts enabled, softirq and under a spinlock included;
+ * does not sleep.
  * Return: 0; -ENOSPC when too small, with @address untouched; -EINVAL; -ENODEV.
  */
 static inline int
@@ -1039,6 +1449,18 @@ ndk_get_shared_endpoint_local_address(struct ndk_shared_endpoint *endpoint,
  *
  * A pending request of it ends first, with -ECANCELED. An incoming connection
  * is rejected, an established one aborted; its QP is flushed.
+ *
+ * Ordering: @connector is not used in any call after this one, which may be
+ * made at any time, also while its other calls pend: those complete before
+ * @completion, with -ECANCELED unless they were done. The disconnect event
+ * comes no more once the call has returned, but for one that runs already.
+ *
+ * Lifetime: @connector is freed when @completion has returned, or when the
+ * call returns 0. It holds its QP, and its listener or shared endpoint, until
+ * then.
+ *
+ * Context: any with interrupts enabled, softirq and under a spinlock included;
+ * does not sleep.
  * Return: 0 or -EINPROGRESS.
  */
 static inline int ndk_close_connector(struct ndk_connector *connector,
@@ -1066,12 +1488,23 @@ static inline int ndk_close_connector(struct ndk_connector *connector,
  *
  * Success means that the peer accepts. Call ndk_complete_connect() or
  * ndk_reject() next.
+ *
+ * Ordering: one request of @connector at a time. @completion may run before
+ * the call returns; ndk_complete_connect() may be called from it.
+ *
+ * Lifetime: @qp is held until the connector is closed or the connect has
+ * failed. Addresses and private data are read during the call only. @connector
+ * may be closed while the call pends: @completion comes first.
+ *
+ * Context: any with interrupts enabled, softirq and under a spinlock included;
+ * does not sleep.
  * Return: -EINPROGRESS; here or in @completion: -ENOMEM, -ENETUNREACH(*),
  * -EHOSTUNREACH(*), -ECONNREFUSED(*) when nobody listens or the peer rejects,
  * -ETIMEDOUT(*), -EADDRINUSE, -EADDRNOTAVAIL when @source is none of the
  * adapter's, -EUSERS when no port is free, -EEXIST when the same connection
  * exists, -EISCONN for a QP or connector in use, -E2BIG for too long private
- * data, -EINVAL, -ENODEV. After one marked (*) the connector can be used again.
+ * data, -EINVAL for a multicast @destination or a QP of another adapter,
+ * -ENODEV. After one marked (*) the connector can be used again.
  */
 static inline int ndk_connect(struct ndk_connector *connector,
 			      struct ndk_qp *qp, const struct sockaddr *source,
@@ -1107,6 +1540,13 @@ static inline int ndk_connect(struct ndk_connector *connector,
  *
  * The connector has the address of @endpoint, and @endpoint stays until the
  * connector is closed, or until the connect has failed.
+ *
+ * Ordering: as ndk_connect().
+ *
+ * Lifetime: as ndk_connect(); @endpoint is held as @qp is.
+ *
+ * Context: any with interrupts enabled, softirq and under a spinlock included;
+ * does not sleep.
  * Return: as ndk_connect(), without -EADDRINUSE, -EADDRNOTAVAIL and -EUSERS:
  * -EEXIST when there is a connection from @endpoint to @destination that is not
  * closed, and -EINVAL for an endpoint of another adapter.
@@ -1136,9 +1576,18 @@ ndk_connect_with_shared_endpoint(struct ndk_connector *connector,
  * @completion: called if the call is pending
  * @context: for @completion
  *
+ * Ordering: requests may be posted to the QP once the call has succeeded, in
+ * @completion already. @disconnect_event comes after @completion, never
+ * before.
+ *
+ * Lifetime: the connection lasts until ndk_disconnect(), the close of the
+ * connector, or its end by the peer or the network.
+ *
+ * Context: any with interrupts enabled, softirq and under a spinlock included;
+ * does not sleep.
  * Return: -EINPROGRESS; -ENOTCONN when there is nothing to complete;
- * -ECONNABORTED when the peer gave up, -ETIMEDOUT when it came too late, -ENODEV,
- * here or in @completion.
+ * -ECONNABORTED when the peer gave up, -ETIMEDOUT when it came too late,
+ * -ENODEV, here or in @completion.
  */
 static inline int
 ndk_complete_connect(struct ndk_connector *connector,
@@ -1166,10 +1615,20 @@ ndk_complete_connect(struct ndk_connector *connector,
  * @context: for @completion
  *
  * Completes when the peer completes the connect.
+ *
+ * Ordering: receives are posted before, since a message of the peer may come
+ * before @completion; requests may be posted from @completion on.
+ * @disconnect_event comes after it, never before.
+ *
+ * Lifetime: as ndk_connect() of @qp, and as ndk_complete_connect() of the
+ * connection.
+ *
+ * Context: any with interrupts enabled, softirq and under a spinlock included;
+ * does not sleep.
  * Return: -EINPROGRESS; -ENOTCONN for a connector that is not incoming;
  * -ECONNABORTED when the peer gave up, -ETIMEDOUT when it did not complete,
- * -EISCONN for a QP in use, -E2BIG for too long private data, -EINVAL, -ENOMEM,
- * -ENODEV, here or in @completion.
+ * -EISCONN for a QP in use, -E2BIG for too long private data, -EINVAL for a QP
+ * of another adapter, -ENOMEM, -ENODEV, here or in @completion.
  */
 static inline int ndk_accept(struct ndk_connector *connector,
 			     struct ndk_qp *qp, u32 inbound_read_limit,
@@ -1194,8 +1653,16 @@ static inline int ndk_accept(struct ndk_connector *connector,
  * @private_data_len: its bytes, at most max_callee_data
  *
  * Afterwards the connector can only be closed.
+ *
+ * Ordering: not while a request of @connector pends.
+ *
+ * Lifetime: @private_data is read during the call only. @connector stays until
+ * its close.
+ *
+ * Context: any with interrupts enabled, softirq and under a spinlock included;
+ * does not sleep.
  * Return: 0; -ECONNABORTED when the peer gave up before; -ENOTCONN in another
- * state; -E2BIG; -EINVAL; -ENOMEM; -ENODEV.
+ * state; -E2BIG for too long private data; -EINVAL; -ENOMEM; -ENODEV.
  */
 static inline int ndk_reject(struct ndk_connector *connector,
 			     const void *private_data, u32 private_data_len)
@@ -1214,6 +1681,13 @@ static inline int ndk_reject(struct ndk_connector *connector,
  *	capacity of the transport, which is not what the peer sent: the rest
  *	is zero
  *
+ * Ordering: from the connect event, or from the completion of ndk_connect(),
+ * on.
+ *
+ * Lifetime: what the peer sent is kept until the close of @connector.
+ *
+ * Context: any with interrupts enabled, softirq and under a spinlock included;
+ * does not sleep.
  * Return: 0; -ENOSPC when it does not fit, with as much as fits copied;
  * -EINVAL; -ENOTCONN when there is no data.
  */
@@ -1236,6 +1710,14 @@ static inline int ndk_get_connection_data(struct ndk_connector *connector,
  * @address: where to
  * @address_len: bytes at @address; on return those of the address
  *
+ * Ordering: from the connect event, or from the completion of ndk_connect(),
+ * on.
+ *
+ * Lifetime: kept until the close of @connector, also when the connection has
+ * ended.
+ *
+ * Context: any with interrupts enabled, softirq and under a spinlock included;
+ * does not sleep.
  * Return: 0; -ENOSPC when too small, with @address untouched; -ENOTCONN when
  * it has none yet.
  */
@@ -1253,6 +1735,12 @@ static inline int ndk_get_local_address(struct ndk_connector *connector,
  * @address: where to
  * @address_len: bytes at @address; on return those of the address
  *
+ * Ordering: as ndk_get_local_address().
+ *
+ * Lifetime: as ndk_get_local_address().
+ *
+ * Context: any with interrupts enabled, softirq and under a spinlock included;
+ * does not sleep.
  * Return: as ndk_get_local_address().
  */
 static inline int ndk_get_peer_address(struct ndk_connector *connector,
@@ -1272,6 +1760,15 @@ static inline int ndk_get_peer_address(struct ndk_connector *connector,
  * Completes when the peer has answered or a timeout has passed, and nothing of
  * the QP moves any more; what is outstanding ends with -ECANCELED. After it the
  * connection is gone, whatever the status.
+ *
+ * Ordering: after it no disconnect event comes, but for one that runs already.
+ * Requests that should reach the peer have completed before the call.
+ *
+ * Lifetime: buffers of the QP are the consumer's from @completion on. QP and
+ * connector can only be closed.
+ *
+ * Context: any with interrupts enabled, softirq and under a spinlock included;
+ * does not sleep.
  * Return: -EINPROGRESS; -ENOTCONN when not connected; -ETIMEDOUT when the peer
  * did not answer, -ECONNABORTED when the connection broke, -ENODEV, here or in
  * @completion.
@@ -1291,6 +1788,12 @@ static inline int ndk_disconnect(struct ndk_connector *connector,
  * @completion: called if the call is pending
  * @context: for @completion
  *
+ * Ordering: as ndk_complete_connect().
+ *
+ * Lifetime: as ndk_complete_connect().
+ *
+ * Context: any with interrupts enabled, softirq and under a spinlock included;
+ * does not sleep.
  * Return: as ndk_complete_connect().
  */
 static inline int
@@ -1317,6 +1820,12 @@ ndk_complete_connect_ex(struct ndk_connector *connector,
  * @completion: called if the call is pending
  * @context: for @completion
  *
+ * Ordering: as ndk_accept().
+ *
+ * Lifetime: as ndk_accept().
+ *
+ * Context: any with interrupts enabled, softirq and under a spinlock included;
+ * does not sleep.
  * Return: as ndk_accept().
  */
 static inline int ndk_accept_ex(struct ndk_connector *connector,
@@ -1346,6 +1855,17 @@ static inline int ndk_accept_ex(struct ndk_connector *connector,
  *
  * Incoming connections are refused at once. Completes, and frees the address,
  * when every connector that @listener gave is closed.
+ *
+ * Ordering: @listener is not used in any call after this one, which may be
+ * made at any time, also while its other calls pend: those complete before
+ * @completion, with -ECANCELED unless they were done. No connect event begins
+ * after the call has returned.
+ *
+ * Lifetime: @listener is freed when @completion has returned, or when the call
+ * returns 0. Connectors that it gave hold it.
+ *
+ * Context: any with interrupts enabled, softirq and under a spinlock included;
+ * does not sleep.
  * Return: 0 or -EINPROGRESS.
  */
 static inline int ndk_close_listener(struct ndk_listener *listener,
@@ -1364,6 +1884,14 @@ static inline int ndk_close_listener(struct ndk_listener *listener,
  * @completion: called if the call is pending
  * @context: for @completion
  *
+ * Ordering: connect events may come before @completion. One call for a
+ * listener, unless it fails.
+ *
+ * Lifetime: @address is read during the call only, and taken until the close
+ * of @listener has completed.
+ *
+ * Context: any with interrupts enabled, softirq and under a spinlock included;
+ * does not sleep.
  * Return: -EINPROGRESS; -EADDRINUSE, -EADDRNOTAVAIL when @address is none of
  * the adapter's, -EUSERS when no port is free, -ENOMEM, -ENODEV, here or in
  * @completion; -EBADFD for a listener that listens; -EINVAL.
@@ -1383,6 +1911,13 @@ static inline int ndk_listen(struct ndk_listener *listener,
  * @address: where to
  * @address_len: bytes at @address; on return those of the address
  *
+ * Ordering: from the completion of ndk_listen() on; the address does not
+ * change.
+ *
+ * Lifetime: @listener is not closed.
+ *
+ * Context: any with interrupts enabled, softirq and under a spinlock included;
+ * does not sleep.
  * Return: 0; -ENOSPC when too small, with @address untouched; -EBADFD when it
  * does not listen.
  */
@@ -1400,6 +1935,14 @@ ndk_get_listener_local_address(struct ndk_listener *listener,
  * @pause: whether to refuse what comes in, as if nobody listened
  *
  * One event that was on its way may still come after a pause.
+ *
+ * Ordering: the latest call governs. Connections that were announced before
+ * are not touched.
+ *
+ * Lifetime: @listener is not closed; before ndk_listen() as well.
+ *
+ * Context: any with interrupts enabled, softirq and under a spinlock included;
+ * does not sleep.
  */
 static inline void ndk_control_connect_events(struct ndk_listener *listener,
 					      bool pause)

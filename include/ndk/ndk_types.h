@@ -93,6 +93,8 @@ struct ndk_object_header {
  * @context: context given with the call
  * @status: 0, or a negative errno, with which @object is NULL
  * @object: header of the new object
+ *
+ * Context: softirq, with no lock of the provider held.
  */
 typedef void (*ndk_create_completion_fn)(void *context, int status,
 					 struct ndk_object_header *object);
@@ -101,6 +103,8 @@ typedef void (*ndk_create_completion_fn)(void *context, int status,
  * typedef ndk_request_completion_fn - end of a request that was pending
  * @context: context given with the call
  * @status: 0 or a negative errno
+ *
+ * Context: softirq, with no lock of the provider held.
  */
 typedef void (*ndk_request_completion_fn)(void *context, int status);
 
@@ -109,6 +113,7 @@ typedef void (*ndk_request_completion_fn)(void *context, int status);
  * @context: context given with the call
  *
  * The last callback of the object.
+ * Context: softirq, with no lock of the provider held.
  */
 typedef void (*ndk_close_completion_fn)(void *context);
 
@@ -122,6 +127,7 @@ typedef void (*ndk_close_completion_fn)(void *context);
  *
  * At most one call for each ndk_arm_cq(), never two at a time for one CQ. The
  * CQ may turn out to be empty.
+ * Context: softirq, with no lock of the provider held.
  */
 typedef void (*ndk_cq_notification_fn)(void *context, int status);
 
@@ -134,6 +140,7 @@ typedef void (*ndk_cq_notification_fn)(void *context, int status);
  * One call at most for a threshold that was set with ndk_create_srq() or
  * ndk_modify_srq(), never two at a time for one SRQ. A failure is told once,
  * whether a threshold is set or not.
+ * Context: softirq, with no lock of the provider held.
  */
 typedef void (*ndk_srq_notification_fn)(void *context, int status);
 
@@ -144,6 +151,7 @@ typedef void (*ndk_srq_notification_fn)(void *context, int status);
  *	close it in every case
  *
  * Calls for one listener may overlap.
+ * Context: softirq, with no lock of the provider held.
  */
 typedef void (*ndk_connect_event_fn)(void *context,
 				     struct ndk_connector *connector);
@@ -154,6 +162,7 @@ typedef void (*ndk_connect_event_fn)(void *context,
  *
  * At most once for a connection, and not for the consumer's own
  * ndk_disconnect() or close. Nothing is flushed by it.
+ * Context: softirq, with no lock of the provider held.
  */
 typedef void (*ndk_disconnect_event_fn)(void *context);
 
@@ -161,6 +170,8 @@ typedef void (*ndk_disconnect_event_fn)(void *context);
  * typedef ndk_disconnect_event_ex_fn - as ndk_disconnect_event_fn, with a reason
  * @context: context given to ndk_accept_ex() or ndk_complete_connect_ex()
  * @reason: provider's reason, 0 for none
+ *
+ * Context: softirq, with no lock of the provider held.
  */
 typedef void (*ndk_disconnect_event_ex_fn)(void *context, u32 reason);
 
