@@ -3,7 +3,7 @@
 # For selftests: KTAP output, the world of two namespaces, the module, the kernel log.
 #
 # A selftest is selftests/NAME.sh, run as root inside a guest, with at its head
-#   # kernels: uml-debug debug stock      (where it runs; this is the default)
+#   # kernels: uml-debug debug stock      (where it runs; the default is uml-debug alone)
 #   # timeout: 60                         (seconds on uml; twice that on stock and four times on debug)
 # Its shape:
 #   . "$(dirname "$0")/lib.sh"
@@ -163,7 +163,8 @@ _veth_up() {
 		link set veth_a netns a
 		link set veth_b netns b
 	BATCH
-	_namespace_up a 1 && _namespace_up b 2
+	_namespace_up a 1 && _namespace_up b 2 || return 1
+	[[ $WORLD_TYPE != siw ]] || _route_over_the_wire
 }
 _rdma_up() {
 	link_add a && link_add b || return 1
@@ -200,6 +201,35 @@ second_port_up() {
 }
 second_port_down() { rdma link delete rxe_e && ip -n a link delete veth_e; }
 
+# What one address of this machine sends to another does not leave it, unless rules before that of local addresses say so.
+# Without policy routing in the kernel a siw port reaches itself alone.
+_route_over_the_wire() {
+	local family
+	[[ -n $(ip rule 2>/dev/null) ]] || return 0
+	if ! ip rule | grep -q 'lookup 101'; then
+		ip -batch - <<-BATCH || return 1
+			rule add pref 1 iif lo from 10.9.0.1 to 10.9.0.2 lookup 101
+			rule add pref 1 iif lo from 10.9.0.2 to 10.9.0.1 lookup 102
+		BATCH
+		ip -6 -batch - <<-BATCH || return 1
+			rule add pref 1 iif lo from fd09::1 to fd09::2 lookup 101
+			rule add pref 1 iif lo from fd09::2 to fd09::1 lookup 102
+		BATCH
+		for family in -4 -6; do
+			ip $family rule add pref 2 lookup local && ip $family rule delete pref 0 || return 1
+		done
+	fi
+	ip -batch - <<-BATCH || return 1
+		route add 10.9.0.2 dev veth_a src 10.9.0.1 table 101
+		route add 10.9.0.1 dev veth_b src 10.9.0.2 table 102
+	BATCH
+	ip -6 -batch - <<-BATCH || return 1
+		route add fd09::2 dev veth_a src fd09::1 table 101
+		route add fd09::1 dev veth_b src fd09::2 table 102
+	BATCH
+	sysctl -qw net.ipv4.conf.{all,veth_a,veth_b}.{accept_local=1,rp_filter=0}
+}
+
 # world_up [rxe|siw|nulldev]
 world_up() {
 	local driver
@@ -234,12 +264,12 @@ world_down() {
 silence() {
 	local ns
 	for ns in a b; do
-		nsenter --net="/run/netns/$ns" nft -f - <<<"table inet silence { chain i { type filter hook input priority -300; iifname veth_$ns ${1:+meta nfproto $1} drop; }; }" || return 1
+		nsenter --net="/run/netns/$ns" nft -f - <<<"table inet silence_$ns { chain i { type filter hook input priority -300; iifname veth_$ns ${1:+meta nfproto $1} drop; }; }" || return 1
 	done
 }
 unsilence() {
 	local ns
-	for ns in a b; do nsenter --net="/run/netns/$ns" nft delete table inet silence || return 1; done
+	for ns in a b; do nsenter --net="/run/netns/$ns" nft delete table inet "silence_$ns" || return 1; done
 }
 # A part of what comes in is lost, in per cent.
 lose() {

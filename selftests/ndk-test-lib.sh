@@ -3,8 +3,8 @@
 # For the selftests that consist of cases of the module ndk_test. Such a test is
 #   . "$(dirname "$0")/ndk-test-lib.sh"
 #   ndk_test_main GROUP…
-# Each case becomes a line of KTAP. CASE=PATTERN in the environment leaves out the cases whose names do not match,
-# ROUNDS=N sets how many rounds the case takes that counts notifications, NDK_LONG=1 takes the long form of cases that have one.
+# Each case becomes a line of KTAP. CASE=PATTERN in the environment leaves out the cases whose names do not match, EXCEPT=PATTERN those
+# that do, ROUNDS=N sets how many rounds the case takes that counts notifications, NDK_LONG=1 takes the long form of cases that have one.
 # Parameters of ndk go into the array NDK_PARAMS before, those of ndk_test into NDK_TEST_PARAMS.
 . "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 
@@ -51,7 +51,8 @@ ndk_test_cases() {
 	CASES=()
 	while read -r line; do
 		for group in "$@"; do
-			[[ $line == "$group"/* && ( -z ${CASE:-} || $line =~ $CASE ) ]] && CASES+=("$line")
+			[[ $line == "$group"/* && ( -z ${CASE:-} || $line =~ $CASE ) && ! ( -n ${EXCEPT:-} && $line =~ $EXCEPT ) ]] &&
+				CASES+=("$line")
 		done
 	done <$NDK_TEST/list
 }

@@ -229,6 +229,8 @@ pub(crate) struct Qp {
     inline_size: u64,
     /// Whether one work request reads and invalidates.
     read_invalidates: bool,
+    /// Whether only a fence keeps a request from completing before a read that was posted earlier.
+    completes_past_reads: bool,
     /// Whether the device reads what a registration names after it was posted, as devices in software do.
     reads_late: bool,
     /// Held by the one who brings the end about: posting the sentinel takes the place of the consumer.
@@ -521,6 +523,7 @@ impl Qp {
                 max_transfer: u64::from(limits.max_transfer_length),
                 inline_size: u64::from(config.inline_size),
                 read_invalidates: port.read_invalidates(),
+                completes_past_reads: port.completes_past_reads(),
                 reads_late: device.is_virtual_dma(),
                 end <- new_mutex!(End {
                     failed: false,

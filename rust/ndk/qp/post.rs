@@ -183,7 +183,10 @@ impl Qp {
         let tag = Tag::new(operation, silent);
         let (wr_id, place) = self.send.fill(&reservation, tag, context);
         let mut request = build(wr_id, place)?;
-        request.set(How::of(flags, reservation.signalled));
+        request.set(How::of(
+            self.in_order(operation, flags),
+            reservation.signalled,
+        ));
         self.send.publish(&reservation);
         lower.trace_post(operation, flags, context, reservation.signalled);
         let defer = flags & flags::DEFER != 0;
@@ -242,7 +245,10 @@ impl Qp {
         let (wr_id, place) = self.send.fill(&reservation, tag, context);
         self.send.note_token(&place, tracked.token);
         let mut request = build(wr_id, place)?;
-        request.set(How::of(flags, reservation.signalled));
+        request.set(How::of(
+            self.in_order(operation, flags),
+            reservation.signalled,
+        ));
         self.send.publish(&reservation);
         lower.trace_post(operation, flags, context, reservation.signalled);
         let defer = flags & flags::DEFER != 0;
@@ -252,6 +258,19 @@ impl Qp {
             step => self.chain_up(step, lower, request),
         };
         self.end_of_post(posted, &reservation, silent)
+    }
+
+    /// The flags with which the device completes a request after those before it. siw completes others than reads past them if
+    /// they are not fenced, and refuses a read that is.
+    #[inline]
+    fn in_order(&self, operation: u32, flags: u32) -> u32 {
+        if !self.completes_past_reads {
+            flags
+        } else if operation == ffi::ndk_operation_type_NDK_OPERATION_READ {
+            flags & !flags::READ_FENCE
+        } else {
+            flags | flags::READ_FENCE
+        }
     }
 
     /// Has a request wait, or go with those that do.
@@ -419,11 +438,17 @@ impl Qp {
         let lower = self.ready(&guard)?;
         self.check_size(sgl, self.max_read_sge)?;
         let operation = ffi::ndk_operation_type_NDK_OPERATION_READ;
-        let read = |wr_id| SendWr::read(wr_id, sgl, remote.address, remote.token);
         // NDKPI: with local invalidation, success ends the token of the first piece.
         let first = sgl
             .first()
             .filter(|_| flags & flags::RDMA_READ_LOCAL_INVALIDATE != 0);
+        // On iWARP a read names a sink, also where it brings nothing.
+        let nowhere = [Sge::default()];
+        let sgl = match sgl {
+            [] if self.read_invalidates => &nowhere,
+            _ => sgl,
+        };
+        let read = |wr_id| SendWr::read(wr_id, sgl, remote.address, remote.token);
         let Some(first) = first else {
             return self.post(lower, context, operation, flags, |wr_id, _| Ok(read(wr_id)));
         };

@@ -414,6 +414,12 @@ impl<'a> Port<'a> {
         unsafe { ffi::ndk_helper_rdma_cap_read_inv(self.device.as_raw(), self.number) }
     }
 
+    /// Whether a request may complete before a read that was posted earlier, unless it is fenced.
+    pub(crate) fn completes_past_reads(&self) -> bool {
+        // SAFETY: By the type invariants the device is valid.
+        unsafe { ffi::ndk_helper_completes_past_reads(self.device.as_raw()) }
+    }
+
     /// The port's attributes now. Asks the device, and sleeps.
     pub(crate) fn attr(&self, ctx: &MaySleep) -> Result<PortAttr> {
         ctx.check();

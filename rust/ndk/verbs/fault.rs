@@ -116,10 +116,16 @@ impl FaultLine {
         self.flushed.store(1, Relaxed);
     }
 
+    /// Whether they are.
+    #[cold]
+    pub(super) fn is_flush_ours(&self) -> bool {
+        self.flushed.load(Relaxed) != 0
+    }
+
     /// A request failed. Any context.
     #[cold]
     pub(super) fn failed(&self, status: WcStatus) {
-        if status == WcStatus::Flushed && self.flushed.load(Relaxed) != 0 {
+        if status == WcStatus::Flushed && self.is_flush_ours() {
             return;
         }
         self.broken();

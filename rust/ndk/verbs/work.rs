@@ -90,14 +90,18 @@ impl Tag {
         self.0 & Self::SENTINEL != 0
     }
 
+    fn is_silent(self) -> bool {
+        self.0 & Self::SILENT != 0
+    }
+
     fn request(self, wr_id: u64) -> Request {
         if wr_id & FIRST_OF_TWO != 0 {
             Request::First
-        } else if self.0 & Self::SENTINEL != 0 {
+        } else if self.is_sentinel() {
             Request::Sentinel
         } else {
             Request::Last {
-                silent: self.0 & Self::SILENT != 0,
+                silent: self.is_silent(),
             }
         }
     }
@@ -195,8 +199,8 @@ pub(crate) struct WorkQueue {
     depth: u32,
     qp_context: usize,
     line: Arc<FaultLine>,
-    /// Requests that were accepted and that the device never took: the last ones, but for the sentinel behind them.
-    orphans: AtomicU32,
+    /// Requests that were accepted and that the device has not done: the last ones, but for the sentinel behind them.
+    undone: AtomicU32,
     /// Whether the device is done with all others: it has completed that sentinel.
     passed: AtomicU32,
 }
@@ -223,7 +227,7 @@ impl WorkQueue {
                 depth,
                 qp_context,
                 line,
-                orphans: AtomicU32::new(0),
+                undone: AtomicU32::new(0),
                 passed: AtomicU32::new(0),
             },
             GFP_KERNEL,
@@ -313,7 +317,7 @@ impl WorkQueue {
 
     /// Notes that so many requests were left by the device, before the sentinel is posted behind them.
     pub(crate) fn note_orphans(&self, orphans: u32) {
-        self.orphans.store_relaxed(orphans);
+        self.undone.store_relaxed(orphans);
     }
 
     /// Whether the device has completed every request that it took.
@@ -332,7 +336,7 @@ impl WorkQueue {
         };
         // What the device took and brings no completion for was silent, and has succeeded.
         let done = if self.passed.load_acquire() != 0 {
-            count.saturating_sub(self.orphans.load_relaxed().saturating_add(1))
+            count.saturating_sub(self.undone.load_relaxed().saturating_add(1))
         } else {
             0
         };
@@ -352,6 +356,23 @@ impl WorkQueue {
                 Retired::Drained | Retired::Stale => {}
             }
         }
+    }
+
+    /// The sentinel came, which has number `index`: how many requests before it the device has not done. Others without a
+    /// completion were silent, and have succeeded.
+    ///
+    /// Not done are those that the device never took, and one that wants a completion and has none, with all behind it: siw
+    /// completes the sentinel first in one of its states.
+    #[cold]
+    fn undone_before(&self, index: u32) -> u32 {
+        let first = self.ring.next_to_retire().unwrap_or(index);
+        let mut before = (0..index.wrapping_sub(first)).map(|n| first.wrapping_add(n));
+        let passed = before.find(|number| {
+            let slot = self.slots.get((number & self.ring.mask()) as usize);
+            slot.is_some_and(|slot| !Tag(slot.tag.load_relaxed()).is_silent())
+        });
+        let passed = passed.map_or(0, |number| index.wrapping_sub(number));
+        passed.max(self.undone.load_relaxed())
     }
 
     /// Tells of the end of a request that makes or ends a registration.
@@ -424,10 +445,14 @@ pub(crate) unsafe fn retire(wc: &Wc) -> Option<Completed> {
     // SAFETY: By the type invariant of `WorkQueue`, which is alive.
     let queue = unsafe { &*slot.owner.cast::<WorkQueue>() };
     let index = slot.index();
-    if tag.is_sentinel() && queue.orphans.load_relaxed() != 0 {
-        // It would pass for the completion of those, which is for `WorkQueue::abandon`.
-        queue.passed.store_release(1);
-        return None;
+    if tag.is_sentinel() && queue.ring.is_posted(index) {
+        let undone = queue.undone_before(index);
+        if undone != 0 {
+            // It would pass for the completion of those, which is for `WorkQueue::abandon`.
+            queue.undone.store_relaxed(undone);
+            queue.passed.store_release(1);
+            return None;
+        }
     }
     // Before the slot is given back: the poster may fill it again as soon as it is.
     let (context, token) = (slot.context(), slot.token());
@@ -452,7 +477,13 @@ pub(crate) unsafe fn retire(wc: &Wc) -> Option<Completed> {
 pub(super) fn conclude(wc: &Wc, completed: &mut Completed, line: Option<&FaultLine>) {
     let receive = completed.operation == ffi::ndk_operation_type_NDK_OPERATION_RECEIVE;
     if !wc.is_success() {
-        completed.result = Err(failure(wc.status(), receive));
+        completed.result = Err(match failure(wc.status(), receive) {
+            // NDKPI: what a flush ends is cancelled. siw says so of no request that it was just sending.
+            Status::InvalidDeviceRequest if line.is_some_and(FaultLine::is_flush_ours) => {
+                Status::Cancelled
+            }
+            status => status,
+        });
         completed.provider_error = wc.error_code();
         if let Some(line) = line {
             line.failed(wc.status());
@@ -639,6 +670,25 @@ mod tests {
         assert_eq!(queue.in_flight(), 1);
         assert!(complete(sentinel, FLUSHED).is_none());
         assert_eq!(queue.in_flight(), 0);
+        Ok(())
+    }
+
+    #[test]
+    fn a_sentinel_that_passes_a_request_leaves_it_and_what_is_behind() -> Result {
+        let queue = queue(8)?;
+        post(&queue, SEND, true, 1)?;
+        let (passed, _) = post(&queue, SEND, false, 2)?;
+        post(&queue, SEND, true, 3)?;
+        let sentinel = post_sentinel(&queue)?;
+        assert!(complete(sentinel, FLUSHED).is_none());
+        assert!(queue.is_done_but_for(0));
+        assert_eq!(queue.in_flight(), 4);
+        let mut cancelled = 0;
+        queue.abandon(|completed| cancelled = 10 * cancelled + completed.request_context);
+        assert_eq!(cancelled, 23);
+        assert_eq!(queue.in_flight(), 0);
+        // Its own completion comes too late.
+        assert!(complete(passed, FLUSHED).is_none());
         Ok(())
     }
 

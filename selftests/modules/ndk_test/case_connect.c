@@ -115,7 +115,8 @@ static void accept_waits_for_complete(struct t *t)
 	if (!s)
 		return;
 	t_sleep(500);
-	if (!EXPECT(t, !t_is_done(s->accept)))
+	/* iWARP has no third message to wait for. */
+	if (!EXPECT(t, t_is_done(s->accept) == world.iwarp))
 		return;
 	complete = t_complete_start(&s->p->a);
 	if (complete && EXPECT_STATUS(t, t_join(complete), 0) && EXPECT_STATUS(t, t_join(s->accept), 0))
@@ -239,6 +240,20 @@ static void without_disconnect_event(struct t *t)
 
 #define REJECT_DATA "not today, thank you"
 
+/* What the passive side has of it that the active one does not complete: on iWARP a connection, which ends. */
+static void abandoned(struct steps *s)
+{
+	struct t *t = s->p->b.t;
+
+	EXPECT_STATUS(t, t_join(s->accept), world.iwarp ? 0 : -ECONNABORTED);
+	if (world.iwarp) {
+		t_wait_gone(&s->p->b);
+		return;
+	}
+	t_sleep(30);
+	EXPECT_EQ(t, atomic_read(&s->p->b.gone), 0);
+}
+
 /*
  * Proves: REJECT.ok, REJECT.wrong-state, ACCEPT.wrong-state, 5.3-CONNECTING-refused, 5.4-INCOMING-reject,
  * 5.4-REJECTED-other, 5.4-REJECTED-close
@@ -254,8 +269,11 @@ static void passive_reject(struct t *t)
 		return;
 	EXPECT_STATUS(t, ndk_reject(s->incoming, REJECT_DATA, sizeof(REJECT_DATA)), 0);
 	EXPECT_STATUS(t, t_join(s->connect), -ECONNREFUSED);
-	EXPECT_STATUS(t, ndk_get_connection_data(s->p->a.connector, NULL, NULL, data, &len), 0);
-	EXPECT(t, !strcmp(data, REJECT_DATA));
+	/* siw may see the end of the TCP connection before it has read them. */
+	if (!world.iwarp) {
+		EXPECT_STATUS(t, ndk_get_connection_data(s->p->a.connector, NULL, NULL, data, &len), 0);
+		EXPECT(t, !strcmp(data, REJECT_DATA));
+	}
 	/* It can only be closed. */
 	w = t_await(t, "a call after a reject");
 	EXPECT_STATUS(t, ndk_reject(s->incoming, NULL, 0), -ENOTCONN);
@@ -291,14 +309,12 @@ static void active_reject(struct t *t)
 	if (!s)
 		return;
 	EXPECT_STATUS(t, ndk_reject(s->p->a.connector, REJECT_DATA, sizeof(REJECT_DATA)), 0);
-	EXPECT_STATUS(t, t_join(s->accept), -ECONNABORTED);
+	abandoned(s);
 	w = t_await(t, "a call after a reject");
 	EXPECT_STATUS(t, ndk_complete_connect(s->p->a.connector, t_gone, &s->p->a, t_done, w), -ENOTCONN);
 	EXPECT_STATUS(t, ndk_reject(s->p->a.connector, NULL, 0), -ENOTCONN);
 	EXPECT_STATUS(t, ndk_disconnect(s->p->a.connector, t_done, w), -ENOTCONN);
-	t_sleep(30);
 	EXPECT_EQ(t, atomic_read(&s->p->a.gone), 0);
-	EXPECT_EQ(t, atomic_read(&s->p->b.gone), 0);
 }
 
 /* Proves: DISCONNECT_EVENT_CALLBACK.wrong-state, 5.3-ACCEPTED-close, 5.4-ACCEPTING-abandoned, 12-no-early-event */
@@ -309,9 +325,7 @@ static void active_close_is_a_reject(struct t *t)
 	if (!s)
 		return;
 	t_close(t, &s->p->a.connector->header);
-	EXPECT_STATUS(t, t_join(s->accept), -ECONNABORTED);
-	t_sleep(30);
-	EXPECT_EQ(t, atomic_read(&s->p->b.gone), 0);
+	abandoned(s);
 }
 
 /* The passive side gives up while the active one has not completed. */
@@ -324,8 +338,11 @@ static void passive_gives_up(struct t *t)
 
 	if (!s)
 		return;
+	if (world.iwarp)
+		EXPECT_STATUS(t, t_join(s->accept), 0);
 	t_close(t, &s->incoming->header);
-	EXPECT_STATUS(t, t_join(s->accept), -ECANCELED);
+	if (!world.iwarp)
+		EXPECT_STATUS(t, t_join(s->accept), -ECANCELED);
 	t_sleep(200);
 	if (t->arg) {
 		EXPECT_STATUS(t, ndk_reject(s->p->a.connector, NULL, 0), -ECONNABORTED);
@@ -354,8 +371,11 @@ static void active_gives_up(struct t *t)
 	} else {
 		w = t_await(t, "accept");
 		rc = t_wait(w, ndk_accept(s->incoming, s->p->b.qp, 1, 1, NULL, 0, t_gone, &s->p->b, t_done, w));
+		if (world.iwarp)
+			t_wait_gone(&s->p->b);
 	}
-	EXPECT_STATUS(t, rc, -ECONNABORTED);
+	/* siw does not tell of it that a peer has gone before it was answered. */
+	EXPECT_STATUS(t, rc, world.iwarp ? 0 : -ECONNABORTED);
 }
 
 /* --- nobody there --------------------------------------------------------- */

@@ -150,17 +150,25 @@ static void mr_and_lam_in_one_request(struct t *t)
 
 #define REMOTE (NDK_MR_FLAG_ALLOW_REMOTE_READ | NDK_MR_FLAG_ALLOW_REMOTE_WRITE)
 
+/* So much, or what can be registered with room around it. */
+static size_t as_large(struct t_pair *p, size_t size)
+{
+	return min(size, t_info(p->a.t, p->a.adapter).max_registration_size - PAGE_SIZE);
+}
+
 /* Proves: WRITE.ok */
 /* Bug: B50 */
 static void write_size(struct t *t)
 {
-	size_t size = t->arg, room = max(size, 1UL) + 128;
 	struct t_pair *p = t_pair(t, NULL);
 	struct t_region *r;
 	struct t_buf *out;
+	size_t size, room;
 
 	if (!p)
 		return;
+	size = as_large(p, t->arg);
+	room = max(size, 1UL) + 128;
 	r = t_region(&p->b, room, REMOTE);
 	out = t_buf(&p->a, size);
 	if (!r || !out)
@@ -182,13 +190,15 @@ static void write_size(struct t *t)
 /* Bug: B50 */
 static void read_size(struct t *t)
 {
-	size_t size = t->arg, room = max(size, 1UL) + 128;
 	struct t_pair *p = t_pair(t, NULL);
 	struct t_region *r, *sink;
 	struct ndk_sge sge;
+	size_t size, room;
 
 	if (!p)
 		return;
+	size = as_large(p, t->arg);
+	room = max(size, 1UL) + 128;
 	r = t_region(&p->b, room, REMOTE);
 	sink = t_region(&p->a, room, NDK_MR_FLAG_ALLOW_LOCAL_WRITE | NDK_MR_FLAG_RDMA_READ_SINK);
 	if (!r || !sink)

@@ -21,9 +21,10 @@ static void one_after_the_other(struct t *t)
 	w1 = t_disconnect_start(first);
 	if (!w1 || !t_wait_gone(second))
 		return;
-	/* It takes both. */
+	/* It takes both, but on iWARP, where the peer's device answers by itself. */
 	t_sleep(100);
-	EXPECT(t, !t_is_done(w1));
+	if (!world.iwarp)
+		EXPECT(t, !t_is_done(w1));
 	w2 = t_disconnect_start(second);
 	if (!w2)
 		return;

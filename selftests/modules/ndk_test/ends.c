@@ -245,6 +245,7 @@ bool t_end_qp(struct t_end *e)
 	if (!qp)
 		return false;
 	e->qp = container_of(qp, struct ndk_qp, header);
+	e->qp_tried = false;
 	return true;
 }
 
@@ -503,6 +504,13 @@ struct t_await *t_connect_start(struct t_end *e, const struct sockaddr_storage *
 			return NULL;
 		e->connector = container_of(h, struct ndk_connector, header);
 	}
+	/* On iWARP a connect that failed has used the QP up. */
+	if (world.iwarp && e->qp_tried) {
+		t_close_start(e->t, &e->qp->header);
+		if (!t_end_qp(e))
+			return NULL;
+	}
+	e->qp_tried = true;
 	t_addr(e->side, to->ss_family, 0, &from);
 	t_trace("connect to port %u", t_port(to));
 	rc = e->shared ? t_shared_connect_call(e, to, w) : t_connect_call(e, &from, to, w);

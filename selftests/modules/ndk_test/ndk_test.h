@@ -330,6 +330,8 @@ struct t_end {
 	/* The QP takes its receives from here, if it is there. */
 	struct ndk_srq *srq;
 	struct ndk_qp *qp;
+	/* A connect has been started with it. */
+	bool qp_tried;
 	struct ndk_connector *connector;
 	/* Connects go from here, if it is there. */
 	struct ndk_shared_endpoint *shared;

@@ -1,0 +1,19 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+# TCP connections come about, are refused and end: on siw everything that iWARP can do. Documentation/limits.rst has what it cannot.
+# kernels: uml-debug
+# timeout: 300
+. "$(dirname "$0")/ndk-test-lib.sh"
+# There is no third message: the passive side's accept does not wait for the active side.
+EXCEPT='reject_in_the_completion|closed_while_accept(_ex)?_is_pending|accepting_closed|everything_closed_in_the_completion_of_(connect|accept)|from_callbacks_alone'
+# siw connects, and waits for the answer, in the call: a close waits with it.
+EXCEPT+='|closed_between_two_looks|peer_(silent|dead)|silence_under_traffic|closed_while_the_peer_thinks|closed_before_a_pending_connect'
+# It keeps the read limits that were asked for.
+EXCEPT+='|read_limits_(are_the_smaller_ones|of_zero_at_the_passive_side)'
+# It flushes a QP whose peer disconnects, and tells of the peer's refusal by the end of the connection alone.
+EXCEPT+='|event_does_not_flush|answered_in_the_event|error_ends_the_connection_on_both_sides'
+# It leaves a request unanswered that comes while its listener goes.
+EXCEPT+='|stream_of_connects'
+# TCP keeps the address of a connection that has ended.
+EXCEPT+='|shared_endpoint/.*_in_use_is'
+ndk_test_main -t siw connect disconnect addresses neighbour lifetime arguments contexts pending rules teardown shared_endpoint
