@@ -39,7 +39,7 @@ static s64 moved(struct soak *k)
 /*
  * Sends, writes and reads, registrations, windows and invalidations behind them in the queue, on all connections at once.
  * Proves: 7.1-accepted, 7.2-order, 7.7-tokens-early
- * Bug: B32, K12
+ * Bug: B32, B51, K12
  */
 static void under_loss(struct t *t)
 {
