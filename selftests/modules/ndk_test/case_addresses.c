@@ -206,7 +206,7 @@ static void address_in_use(struct t *t)
 		return;
 	EXPECT_STATUS(t, listen_status(e, t->arg, 5001), -EADDRINUSE);
 	/* From another instance of the adapter as well. */
-	*again = *e;
+	t_end_copy(again, e);
 	again->adapter = t_another(t, SIDE_A);
 	if (again->adapter)
 		EXPECT_STATUS(t, listen_status(again, t->arg, 5001), -EADDRINUSE);
@@ -248,7 +248,7 @@ static void source_port_in_use(struct t *t)
 	if (!complete || t_join(complete) || t_join(accept))
 		return;
 
-	*second = p->a;
+	t_end_copy(second, &p->a);
 	h = t_create(&p->a, KIND_CONNECTOR);
 	if (!h || !t_end_qp(second))
 		return;

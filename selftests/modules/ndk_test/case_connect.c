@@ -474,10 +474,8 @@ static void many_at_once(struct t *t)
 	if (!p)
 		return;
 	for (i = 0; i < MANY; i++) {
-		a[i] = p->a;
-		b[i] = p->b;
-		init_completion(&a[i].gone_done);
-		init_completion(&b[i].gone_done);
+		t_end_copy(&a[i], &p->a);
+		t_end_copy(&b[i], &p->b);
 		if (!t_end_qp(&a[i]) || !t_end_qp(&b[i]))
 			return;
 	}
@@ -556,7 +554,7 @@ static void stream_of_connects(struct t *t)
 	l->then = reject_each;
 	for (i = 0; i < 4; i++) {
 		s[i].t = t;
-		s[i].end = p->a;
+		t_end_copy(&s[i].end, &p->a);
 		s[i].listener = l;
 		s[i].stop = stop;
 		init_completion(&s[i].done);
@@ -603,7 +601,7 @@ static void qp_in_use(struct t *t)
 	h = t_create(&p->a, KIND_CONNECTOR);
 	if (!h)
 		return;
-	*second = p->a;
+	t_end_copy(second, &p->a);
 	second->connector = container_of(h, struct ndk_connector, header);
 	t_addr(SIDE_A, AF_INET, 0, &from);
 	/* A second connector on the QP of the first. */

@@ -459,12 +459,10 @@ static struct t_end *another(struct t_end *e)
 {
 	struct t_end *other = t_alloc(e->t, sizeof(*other));
 
-	*other = *e;
+	t_end_copy(other, e);
 	other->connector = NULL;
 	other->rcq = t_cq(other, 64);
 	other->icq = t_cq(other, 64);
-	atomic_set(&other->gone, 0);
-	init_completion(&other->gone_done);
 	return other->rcq && other->icq && t_end_qp(other) ? other : NULL;
 }
 

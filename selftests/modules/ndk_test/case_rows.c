@@ -240,7 +240,7 @@ static void no_reuse(struct t *t)
 	t_addr(SIDE_A, AF_INET, 0, &from);
 	EXPECT_STATUS(t, t_connect_call(&s->p->a, &from, &s->p->listener->address, w), -ENOTCONN);
 	/* A new connector on the old QP; the other way round. */
-	*e = s->p->a;
+	t_end_copy(e, &s->p->a);
 	h = t_create(e, KIND_CONNECTOR);
 	if (!h)
 		return;
@@ -345,7 +345,7 @@ static void listener_closed(struct t *t)
 		return;
 	l = p->listener;
 	to = l->address;
-	*late = p->a;
+	t_end_copy(late, &p->a);
 	if (!t_end_qp(late))
 		return;
 	switch (t->arg) {
@@ -410,10 +410,8 @@ static void loopback(struct t *t)
 	l = t_listening(&b[0], t->arg, 0);
 	if (!l)
 		return;
-	a[1] = a[0];
-	b[1] = b[0];
-	init_completion(&a[1].gone_done);
-	init_completion(&b[1].gone_done);
+	t_end_copy(&a[1], &a[0]);
+	t_end_copy(&b[1], &b[0]);
 	if (!t_share(&a[1], t->arg, 0))
 		return;
 	for (i = 0; i < 2; i++) {

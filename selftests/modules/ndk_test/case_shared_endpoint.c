@@ -41,10 +41,8 @@ static struct t_end *sibling(struct t_end *e)
 {
 	struct t_end *s = t_alloc(e->t, sizeof(*s));
 
-	*s = *e;
+	t_end_copy(s, e);
 	s->connector = NULL;
-	init_completion(&s->gone_done);
-	atomic_set(&s->gone, 0);
 	return t_end_qp(s) ? s : NULL;
 }
 

@@ -236,7 +236,7 @@ static void no_answer(struct t *t)
 
 static struct t_await *ask(struct t_pair *p, struct t_end *e)
 {
-	*e = p->a;
+	t_end_copy(e, &p->a);
 	e->connector = NULL;
 	return t_end_qp(e) ? t_connect_start(e, &p->listener->address) : NULL;
 }

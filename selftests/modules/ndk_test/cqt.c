@@ -57,12 +57,10 @@ void cqt_empty(struct cqt *c)
 
 bool cqt_second(struct t_pair *p, struct t_end *a2, struct t_end *b2)
 {
-	*a2 = p->a;
-	*b2 = p->b;
+	t_end_copy(a2, &p->a);
+	t_end_copy(b2, &p->b);
 	a2->connector = NULL;
 	b2->connector = NULL;
-	init_completion(&a2->gone_done);
-	init_completion(&b2->gone_done);
 	return t_end_qp(a2) && t_end_qp(b2) && t_establish(a2, p->listener, b2);
 }
 

@@ -238,6 +238,13 @@ bool t_end_init(struct t *t, struct t_end *e, enum t_side side, const struct t_c
 	return e->rcq && e->icq;
 }
 
+void t_end_copy(struct t_end *to, const struct t_end *from)
+{
+	*to = *from;
+	atomic_set(&to->gone, 0);
+	init_completion(&to->gone_done);
+}
+
 bool t_end_qp(struct t_end *e)
 {
 	struct ndk_object_header *qp = t_create(e, KIND_QP);

@@ -366,6 +366,9 @@ void *t_poison(void);
 /* A consumer's lock, under which a case calls what must not sleep. */
 extern spinlock_t t_consumer_lock;
 
+/* Another end that shares everything but what tells of the end of its connection. */
+void t_end_copy(struct t_end *to, const struct t_end *from);
+
 /* Adapter, PD and CQs; with t_end_qp() a QP as well. */
 bool t_end_init(struct t *t, struct t_end *e, enum t_side side, const struct t_cfg *cfg);
 bool t_end_qp(struct t_end *e);
