@@ -22,8 +22,8 @@ static unsigned int nr_locks;
 static void on_lock(void *data, struct lockdep_map *lock, unsigned int subclass, int trylock, int read, int check,
 		    struct lockdep_map *next, unsigned long ip)
 {
-	/* Interrupts take locks as well. */
-	if (current != READ_ONCE(watched) || !in_task() || lock == &rcu_lock_map)
+	/* Interrupts take locks as well, and that of timers on their way out, when they do not count as such any more. */
+	if (current != READ_ONCE(watched) || !in_task() || lock == &rcu_lock_map || !strcmp(lock->name, "hrtimer_bases.lock"))
 		return;
 	if (!nr_locks++)
 		first_lock = lock->name;
