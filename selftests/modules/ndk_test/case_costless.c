@@ -22,8 +22,8 @@ static unsigned int nr_locks;
 static void on_lock(void *data, struct lockdep_map *lock, unsigned int subclass, int trylock, int read, int check,
 		    struct lockdep_map *next, unsigned long ip)
 {
-	/* Interrupts take locks as well, and that of timers on their way out, when they do not count as such any more. */
-	if (current != READ_ONCE(watched) || !in_task() || lock == &rcu_lock_map || !strcmp(lock->name, "hrtimer_bases.lock"))
+	/* Interrupts take locks as well. */
+	if (current != READ_ONCE(watched) || !in_task() || lock == &rcu_lock_map)
 		return;
 	if (!nr_locks++)
 		first_lock = lock->name;
@@ -83,8 +83,46 @@ struct costs {
 	struct ndk_mr *mr;
 };
 
+/*
+ * A call of the data path. An interrupt that comes in the middle takes locks on its way out, when it does not count as one any
+ * more: so what counts is whether there was a round in which the call took none.
+ */
+struct site {
+	const char *call;
+	const char *lock;
+	bool clean;
+	struct site *next;
+};
+
+static struct site *sites;
+
+static void saw(struct site *site, unsigned int locks)
+{
+	struct site **at = &sites;
+
+	while (*at && *at != site)
+		at = &(*at)->next;
+	if (!*at) {
+		site->clean = false;
+		site->next = NULL;
+		*at = site;
+	}
+	if (locks)
+		site->lock = first_lock;
+	else
+		site->clean = true;
+}
+
+static void judge_sites(struct t *t)
+{
+	for (; sites; sites = sites->next)
+		if (!sites->clean)
+			t_fail(t, "takes %s each time: %s", sites->lock, sites->call);
+}
+
 /* Runs one call under both watches. */
 #define FREE(_c, _call) ({							\
+	static struct site _site = { .call = #_call };				\
 	long _rc;								\
 	unsigned int _locks;							\
 	bool _hit;								\
@@ -96,8 +134,7 @@ struct costs {
 	_locks = locks();							\
 	if (_hit)								\
 		t_fail((_c)->t, "allocates: %s", #_call);			\
-	if (_locks)								\
-		t_fail((_c)->t, "takes %u locks, %s first: %s", _locks, first_lock, #_call); \
+	saw(&_site, _locks);							\
 	_rc;									\
 })
 
@@ -162,7 +199,10 @@ static void round_of_calls(struct costs *c)
 	FREE(c, (ndk_arm_cq(c->p->b.rcq->cq, NDK_CQ_NOTIFY_ERRORS), 0));
 }
 
-/* Proves: SEND.no-resources, RECEIVE.no-resources, WRITE.no-resources, READ.no-resources, ARM_CQ.no-resources, GET_CQ_RESULTS.no-resources */
+/*
+ * Proves: SEND.no-resources, RECEIVE.no-resources, WRITE.no-resources, READ.no-resources, ARM_CQ.no-resources,
+ * GET_CQ_RESULTS.no-resources
+ */
 static void the_data_path(struct t *t)
 {
 	struct costs *c = setup(t);
@@ -177,19 +217,20 @@ static void the_data_path(struct t *t)
 	if (!tp)
 		return;
 #endif
-	/* The second time nothing is new, the third time nothing is due to the second. */
-	for (i = 0; i < 3; i++) {
+	/* The second time nothing is new, the third time nothing is due to the second; the others are for interrupts. */
+	for (i = 0; i < 12; i++) {
 		round_of_calls(c);
 		/* To notify is to queue a work item, so what was armed does not stay so. */
 		if (!t_ping(&c->p->a, &c->p->b))
 			break;
 	}
+	judge_sites(t);
 #ifdef CONFIG_LOCKDEP
 	/* The watch sees. */
 	begin();
 	spin_lock_bh(&t->lock);
 	spin_unlock_bh(&t->lock);
-	EXPECT_EQ(t, locks(), 1);
+	EXPECT(t, locks() >= 1);
 	unwatch(tp);
 #endif
 }
