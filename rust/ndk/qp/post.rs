@@ -216,15 +216,7 @@ impl Qp {
         let key = Some(key).filter(|_| self.send.in_flight() != 0);
         let mut request = Parts::behind(key, wr_id, build(wr_id, place)?);
         request.set(How::of(flags & !flags::READ_FENCE, reservation.signalled));
-        self.send.publish(&reservation);
-        lower.trace_post(operation, flags, context, reservation.signalled);
-        let defer = flags & flags::DEFER != 0;
-        let parts = request.count();
-        let posted = match chain::step(self.chain.waiting(), self.chain.room(), parts, defer) {
-            Step::Post => lower.post_send(request.last()),
-            step => self.chain_up(step, lower, request),
-        };
-        self.end_of_post(posted, &reservation, silent)
+        self.launch(lower, context, operation, flags, &reservation, request)
     }
 
     /// As [`Self::post`], of one or two work requests that may make or end a registration.
@@ -249,7 +241,21 @@ impl Qp {
             self.in_order(operation, flags),
             reservation.signalled,
         ));
-        self.send.publish(&reservation);
+        self.launch(lower, context, operation, flags, &reservation, request)
+    }
+
+    /// The rest of a post of one or two work requests that are made.
+    #[inline]
+    fn launch(
+        self: ArcBorrow<'_, Self>,
+        lower: ArcBorrow<'_, qp::Qp>,
+        context: *mut c_void,
+        operation: u32,
+        flags: u32,
+        reservation: &Reservation,
+        request: Parts<'_>,
+    ) -> Result {
+        self.send.publish(reservation);
         lower.trace_post(operation, flags, context, reservation.signalled);
         let defer = flags & flags::DEFER != 0;
         let parts = request.count();
@@ -257,7 +263,7 @@ impl Qp {
             Step::Post => lower.post_send(request.last()),
             step => self.chain_up(step, lower, request),
         };
-        self.end_of_post(posted, &reservation, silent)
+        self.end_of_post(posted, reservation, flags & flags::SILENT_SUCCESS != 0)
     }
 
     /// The flags with which the device completes a request after those before it. siw completes others than reads past them if
