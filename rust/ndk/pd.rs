@@ -49,6 +49,9 @@ pub(crate) struct Pd {
     /// What registers kernel memory; made when it is first needed.
     #[pin]
     registrar: Mutex<Option<Registrar>>,
+    /// See [`Self::barrier`].
+    #[pin]
+    barrier: Mutex<Option<Arc<FastMr>>>,
     adapter: Held<Adapter>,
 }
 
@@ -81,6 +84,8 @@ impl Lower for Pd {
         if let Some(registrar) = registrar {
             registrar.destroy(ctx);
         }
+        let barrier = self.barrier.lock().take();
+        drop(barrier);
         drop(self.lower.take(ctx));
     }
 }
@@ -102,7 +107,15 @@ impl Pd {
     fn new(adapter: &Arc<Adapter>, ctx: &MaySleep) -> Result<Arc<Self>> {
         let port = adapter.port();
         let held = Held::successor(adapter)?;
-        let lower = Arc::new(pd::Pd::new(ctx, port.enter()?)?, GFP_KERNEL)?;
+        let device = port.enter()?;
+        let needs_barriers = device.needs_barriers();
+        let lower = Arc::new(pd::Pd::new(ctx, device)?, GFP_KERNEL)?;
+        let barrier = if needs_barriers {
+            let mr = FastMr::new(ctx, lower.clone(), 1)?;
+            Some(Arc::new(mr, GFP_KERNEL)?)
+        } else {
+            None
+        };
         let token = lower.local_dma_lkey();
         let registrations = Arc::pin_init(Registrations::new(), GFP_KERNEL)?;
         let pd = Arc::pin_init(
@@ -112,6 +125,7 @@ impl Pd {
                 token,
                 registrations,
                 registrar <- new_mutex!(None),
+                barrier <- new_mutex!(barrier),
                 adapter: held,
             }),
             GFP_KERNEL,
@@ -134,6 +148,12 @@ impl Pd {
     /// `DeviceRemoved`.
     pub(crate) fn lower(&self, ctx: &MaySleep) -> Result<Arc<pd::Pd>> {
         self.lower.get(ctx)
+    }
+
+    /// An MR that is never registered, where the device needs barriers: there an invalidation waits until all requests of its QP that
+    /// stand before it are complete, so that one of this MR is nothing else. Sleeps.
+    pub(crate) fn barrier(&self, _ctx: &MaySleep) -> Option<Arc<FastMr>> {
+        self.barrier.lock().clone()
     }
 
     /// Its registrations by their tokens.

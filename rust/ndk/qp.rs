@@ -57,7 +57,6 @@ use crate::{
         },
         handle::Handle,
         inline::Inline,
-        mr::FastMr,
         qp::{
             self,
             Access,
@@ -166,10 +165,7 @@ enum Use {
 /// Where the receives of a QP come from.
 enum Receives {
     /// A queue of its own.
-    Own {
-        queue: Arc<WorkQueue>,
-        max_sge: usize,
-    },
+    Own { queue: Arc<WorkQueue>, max_sge: u32 },
     /// An SRQ.
     Shared {
         srq: Held<Srq>,
@@ -223,10 +219,10 @@ pub(crate) struct Qp {
     line: Arc<FaultLine>,
     inline: Inline,
     gate: AtomicU32,
-    max_initiator_sge: usize,
-    max_read_sge: usize,
+    max_initiator_sge: u32,
+    max_read_sge: u32,
     max_transfer: u64,
-    inline_size: u64,
+    inline_size: u32,
     /// Whether one work request reads and invalidates.
     read_invalidates: bool,
     /// Whether only a fence keeps a request from completing before a read that was posted earlier.
@@ -254,7 +250,7 @@ sleep_work! { impl SleepItem<3> for Qp { self.reclaim_work } }
 struct Events {
     line: Arc<FaultLine>,
     /// See [`Receives::Shared`].
-    ended: Arc<Atomic<bool>>,
+    ended: Option<Arc<Atomic<bool>>>,
     _send: Arc<WorkQueue>,
     _receive: Option<Arc<WorkQueue>>,
     _shared: Option<Arc<SharedQueue>>,
@@ -265,7 +261,11 @@ impl QpEvents for Events {
         match event {
             QpEvent::Fatal | QpEvent::RequestError | QpEvent::AccessError => this.line.broken(),
             QpEvent::CommEst => this.line.message_came_first(),
-            QpEvent::LastReceive => this.ended.store(true, Release),
+            QpEvent::LastReceive => {
+                if let Some(ended) = &this.ended {
+                    ended.store(true, Release);
+                }
+            }
             QpEvent::Other => {}
         }
     }
@@ -428,10 +428,9 @@ impl Qp {
         let limits = port.limits();
         let held = Held::successor(pd)?;
         let send = WorkQueue::new(config.initiator_depth, 1, config.context, line.clone())?;
-        let ended = Arc::new(Atomic::new(false), GFP_KERNEL)?;
         let mut events = Events {
             line: line.clone(),
-            ended: ended.clone(),
+            ended: None,
             _send: send.clone(),
             _receive: None,
             _shared: None,
@@ -442,12 +441,11 @@ impl Qp {
                 (receive_depth, receive_sge) = (depth, max_sge);
                 let queue = WorkQueue::new(depth, 0, config.context, line.clone())?;
                 events._receive = Some(queue.clone());
-                Receives::Own {
-                    queue,
-                    max_sge: max_sge as usize,
-                }
+                Receives::Own { queue, max_sge }
             }
             Source::Shared(srq) => {
+                let ended = Arc::new(Atomic::new(false), GFP_KERNEL)?;
+                events.ended = Some(ended.clone());
                 events._shared = Some(srq.queue().clone());
                 Receives::Shared { srq, ended }
             }
@@ -501,7 +499,7 @@ impl Qp {
         let chain = Chain::new(sizes, line.clone())?;
         let device = port.enter()?;
         if device.needs_barriers() {
-            lower.set_barrier(FastMr::new(ctx, lower.pd().clone(), 1)?);
+            lower.set_barrier(pd.barrier(ctx).ok_or(Status::DeviceRemoved)?);
         }
         // NDKPI: receives may be posted before the connection.
         lower.to_init(ctx, &device.port(port.number())?, Access::NONE)?;
@@ -518,10 +516,10 @@ impl Qp {
                 line,
                 inline,
                 gate: AtomicU32::new(Gate::Receives as u32),
-                max_initiator_sge: config.max_initiator_sge as usize,
-                max_read_sge: config.max_initiator_sge.min(limits.max_read_request_sge) as usize,
+                max_initiator_sge: config.max_initiator_sge,
+                max_read_sge: config.max_initiator_sge.min(limits.max_read_request_sge),
                 max_transfer: u64::from(limits.max_transfer_length),
-                inline_size: u64::from(config.inline_size),
+                inline_size: config.inline_size,
                 read_invalidates: port.read_invalidates(),
                 completes_past_reads: port.completes_past_reads(),
                 reads_late: device.is_virtual_dma(),

@@ -128,13 +128,13 @@ impl Qp {
 
     /// Checks number and bytes of the pieces of a request.
     #[inline]
-    fn check_size(&self, sgl: &[Sge], max_sge: usize) -> Result {
+    fn check_size(&self, sgl: &[Sge], max_sge: u32) -> Result {
         self.check_total(sgl, Sge::total(sgl), max_sge)
     }
 
     #[inline]
-    fn check_total(&self, sgl: &[Sge], total: u64, max_sge: usize) -> Result {
-        if sgl.len() > max_sge || total > self.max_transfer {
+    fn check_total(&self, sgl: &[Sge], total: u64, max_sge: u32) -> Result {
+        if sgl.len() > max_sge as usize || total > self.max_transfer {
             return Err(Status::DataOverrun);
         }
         Ok(())
@@ -378,7 +378,7 @@ impl Qp {
             });
         }
         // NDKPI: with inline data the number of pieces is free, their sum is not.
-        if pieces.total() > self.inline_size {
+        if pieces.total() > u64::from(self.inline_size) {
             return Err(Status::DataOverrun);
         }
         let mut scratch = Scratch::new();

@@ -218,7 +218,7 @@ pub(crate) struct Qp {
     srq: Option<Arc<Srq>>,
     pd: Arc<Pd>,
     /// See [`Self::set_barrier`].
-    barrier: Option<FastMr>,
+    barrier: Option<Arc<FastMr>>,
 }
 
 // SAFETY: Post, modify and destroy may be called from every thread; drivers lock.
@@ -288,16 +288,15 @@ impl Qp {
         })
     }
 
-    /// Gives the QP an MR that is never registered. Where each invalidation waits until all requests before it are complete, one of
-    /// this MR's key is a barrier.
-    pub(crate) fn set_barrier(&mut self, mr: FastMr) {
+    /// Gives the QP an MR that is never registered, and whose invalidation is a barrier.
+    pub(crate) fn set_barrier(&mut self, mr: Arc<FastMr>) {
         self.barrier = Some(mr);
     }
 
     /// The key whose invalidation is a barrier, where there is need of one.
     #[inline]
     pub(crate) fn barrier(&self) -> Option<u32> {
-        self.barrier.as_ref().map(FastMr::lkey)
+        self.barrier.as_ref().map(|mr| mr.lkey())
     }
 
     /// The QP's number.
