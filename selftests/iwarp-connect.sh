@@ -18,4 +18,4 @@ EXCEPT+='|stream_of_connects'
 EXCEPT+='|every_kind_of_request'
 # TCP keeps the address of a connection that has ended.
 EXCEPT+='|shared_endpoint/(.*_in_use_is|private_data_limits)'
-ndk_test_main -t siw connect disconnect addresses neighbour lifetime arguments contexts pending rules teardown shared_endpoint
+ndk_test_main -t siw connect disconnect addresses neighbour lifetime arguments contexts pending rules teardown shared_endpoint shared_calls

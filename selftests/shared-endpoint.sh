@@ -6,7 +6,7 @@
 . "$(dirname "$0")/ndk-test-lib.sh"
 # Sixteen thousand objects belong where the processor is not emulated.
 if [[ $NDK_KERNEL == uml-debug ]]; then
-	ndk_test_main shared_endpoint exhaustion
+	ndk_test_main shared_endpoint shared_calls exhaustion
 else
-	ndk_test_main shared_endpoint
+	ndk_test_main shared_endpoint shared_calls
 fi

@@ -450,53 +450,6 @@ int t_connect_call(struct t_end *e, const struct sockaddr_storage *from,
 			   e->cfg.outbound, e->private_data, e->private_data_len, t_done, w);
 }
 
-/* --- shared endpoints ----------------------------------------------------- */
-
-int t_share_call(struct t_end *e, const struct sockaddr_storage *at, ndk_create_completion_fn done,
-		 struct t_await *w, void **out)
-{
-	return ndk_create_shared_endpoint(e->adapter, (const struct sockaddr *)at, t_addr_len(at), done, w,
-					  (struct ndk_shared_endpoint **)out);
-}
-
-struct ndk_shared_endpoint *t_try_share(struct t_end *e, int family, u16 port, int *status)
-{
-	struct t_await *w = t_await(e->t, "create shared endpoint");
-	struct ndk_object_header *h;
-	struct sockaddr_storage at;
-	void *out = t_poison();
-	int rc;
-
-	t_addr(e->side, family, port, &at);
-	rc = t_share_call(e, &at, t_created, w, &out);
-	h = t_create_end(e, KIND_SHARED_ENDPOINT, w, rc, &out, status);
-	return h ? container_of(h, struct ndk_shared_endpoint, header) : NULL;
-}
-
-bool t_share(struct t_end *e, int family, u16 port)
-{
-	int status;
-
-	e->shared = t_try_share(e, family, port, &status);
-	if (!e->shared)
-		t_fail(e->t, "create shared endpoint: %s", t_errname(status));
-	return e->shared;
-}
-
-int t_shared_address(struct ndk_shared_endpoint *shared, struct sockaddr_storage *ss)
-{
-	u32 len = sizeof(*ss);
-
-	return ndk_get_shared_endpoint_local_address(shared, (struct sockaddr *)ss, &len);
-}
-
-int t_shared_connect_call(struct t_end *e, const struct sockaddr_storage *to, struct t_await *w)
-{
-	return ndk_connect_with_shared_endpoint(e->connector, e->qp, e->shared, (const struct sockaddr *)to,
-						t_addr_len(to), e->cfg.inbound, e->cfg.outbound, e->private_data,
-						e->private_data_len, t_done, w);
-}
-
 /* Makes a connector if the end has none yet. */
 struct t_await *t_connect_start(struct t_end *e, const struct sockaddr_storage *to)
 {

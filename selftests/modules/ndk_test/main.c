@@ -88,6 +88,7 @@ static const struct t_group *const groups[] = {
 	&tables_group,
 	&versions_group,
 	&shared_endpoint_group,
+	&shared_calls_group,
 	&exhaustion_group,
 	&timeouts_group,
 	&rows_group,

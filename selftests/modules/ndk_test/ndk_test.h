@@ -119,6 +119,7 @@ extern const struct t_group observe_group;
 extern const struct t_group tables_group;
 extern const struct t_group versions_group;
 extern const struct t_group shared_endpoint_group;
+extern const struct t_group shared_calls_group;
 extern const struct t_group exhaustion_group;
 extern const struct t_group timeouts_group;
 extern const struct t_group rows_group;
@@ -413,6 +414,13 @@ struct ndk_shared_endpoint *t_try_share(struct t_end *e, int family, u16 port, i
 bool t_share(struct t_end *e, int family, u16 port);
 int t_shared_address(struct ndk_shared_endpoint *shared, struct sockaddr_storage *ss);
 int t_shared_connect_call(struct t_end *e, const struct sockaddr_storage *to, struct t_await *w);
+/* How they end; port 0 for any. */
+int t_listen_status(struct t_end *e, int family, u16 port);
+int t_share_status(struct t_end *e, int family, u16 port);
+/* Another end of the same adapter and CQs, with a QP of its own. */
+struct t_end *t_sibling(struct t_end *e);
+/* e->connector. */
+bool t_connector_of(struct t_end *e);
 
 void t_gone(void *context);
 void t_gone_ex(void *context, u32 reason);
