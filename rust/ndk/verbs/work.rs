@@ -2,10 +2,10 @@
 
 //! Work queues: what the provider remembers of each posted request, and how a completion finds it.
 //!
-//! The work request id that goes through the device is the address of the request's [`Slot`], so a
-//! completion leads to its request without a look-up and without touching the QP, which may be gone
-//! by then. Where a request is two work requests, the first one has a bit of its own in the id. That makes one rule: a [`WorkQueue`] stays until the CQ holds no completion of it any
-//! more. [`crate::qp`] takes them out before it lets go.
+//! The work request id that goes through the device is the address of the request's [`Slot`], so a completion leads to its
+//! request without a look-up and without touching the QP, which may be gone by then. Where a request is two work requests, the
+//! first one has a bit of its own in the id. That makes one rule: a [`WorkQueue`] stays until the CQ holds no completion of it
+//! any more. [`crate::qp`] takes them out before it lets go.
 //!
 //! No lock: a queue has one poster (the consumer serializes posts) and one poller (it serializes
 //! polls, and the provider's own polls are exclusive with them, see [`crate::cq`]).
@@ -13,12 +13,8 @@
 use crate::{
     ffi,
     state::{
-        atomic::{
-            AtomicU32,
-            AtomicUsize, //
-        },
+        atomic::AtomicU32,
         queue::{
-            Request,
             Reservation,
             Retired,
             Ring, //
@@ -39,10 +35,7 @@ use crate::{
         wr::FIRST_OF_TWO, //
     },
 };
-use core::{
-    ffi::c_void,
-    mem::align_of, //
-};
+use core::ffi::c_void;
 use kernel::{
     prelude::*,
     sync::{
@@ -51,141 +44,13 @@ use kernel::{
     },
 };
 
-/// What a posted request is, as far as its completion must know.
-#[derive(Clone, Copy)]
-pub(crate) struct Tag(u32);
+mod slot;
 
-impl Tag {
-    const SILENT: u32 = 1 << 16;
-    const SENTINEL: u32 = 1 << 17;
-    const SHARED: u32 = 1 << 18;
-    const TOKEN: u32 = 1 << 19;
-    const COUNTED: u32 = 1 << 20;
-
-    /// A request of type `operation` (an `enum ndk_operation_type`).
-    pub(crate) const fn new(operation: u32, silent: bool) -> Self {
-        Self(operation | if silent { Self::SILENT } else { 0 })
-    }
-
-    /// The same, of a request that makes or ends the registration of the token in its slot; `counted` as in [`Ended`].
-    pub(crate) const fn of_token(self, counted: bool) -> Self {
-        Self(self.0 | Self::TOKEN | if counted { Self::COUNTED } else { 0 })
-    }
-
-    /// The provider's own last request.
-    pub(crate) const fn sentinel() -> Self {
-        Self(Self::SENTINEL)
-    }
-
-    /// A receive that was posted to an SRQ.
-    pub(super) const fn shared_receive() -> Self {
-        Self(ffi::ndk_operation_type_NDK_OPERATION_RECEIVE | Self::SHARED)
-    }
-
-    fn is_shared(self) -> bool {
-        self.0 & Self::SHARED != 0
-    }
-
-    fn is_sentinel(self) -> bool {
-        self.0 & Self::SENTINEL != 0
-    }
-
-    fn is_silent(self) -> bool {
-        self.0 & Self::SILENT != 0
-    }
-
-    fn request(self, wr_id: u64) -> Request {
-        if wr_id & FIRST_OF_TWO != 0 {
-            Request::First
-        } else if self.is_sentinel() {
-            Request::Sentinel
-        } else {
-            Request::Last {
-                silent: self.is_silent(),
-            }
-        }
-    }
-
-    fn operation(self) -> u32 {
-        self.0 & 0xffff
-    }
-}
-
-/// A place for one posted request.
-///
-/// The poster writes it before it publishes the request, the poller reads it after; relaxed
-/// accesses will do.
-pub(super) struct Slot {
-    /// The [`WorkQueue`] it belongs to, or the [`shared_queue::SharedQueue`] where the tag says so.
-    owner: *const c_void,
-    context: AtomicUsize,
-    index: AtomicU32,
-    tag: AtomicU32,
-    /// For a tag that says so.
-    token: AtomicU32,
-}
-
-impl Slot {
-    /// A slot of no request.
-    pub(super) fn new(owner: *const c_void, index: u32, tag: Tag) -> Self {
-        Self {
-            owner,
-            context: AtomicUsize::new(0),
-            index: AtomicU32::new(index),
-            tag: AtomicU32::new(tag.0),
-            token: AtomicU32::new(0),
-        }
-    }
-
-    /// What it was made with.
-    #[inline]
-    pub(super) fn owner(&self) -> *const c_void {
-        self.owner
-    }
-
-    /// The index it was made with or has been given.
-    #[inline]
-    pub(super) fn index(&self) -> u32 {
-        self.index.load_relaxed()
-    }
-
-    /// What the consumer gave with the request.
-    #[inline]
-    pub(super) fn context(&self) -> usize {
-        self.context.load_relaxed()
-    }
-
-    /// The token that it was given, where its tag says so.
-    #[inline]
-    fn token(&self) -> u32 {
-        self.token.load_relaxed()
-    }
-
-    /// Notes what the consumer gives with the request.
-    #[inline]
-    pub(super) fn set_context(&self, context: *mut c_void) {
-        self.context.store_relaxed(context.expose_provenance());
-    }
-
-    /// The work request id of its request.
-    #[inline]
-    pub(super) fn id(&self) -> u64 {
-        (&raw const *self).expose_provenance() as u64
-    }
-}
-
-const _: () = assert!(align_of::<Slot>() as u64 > FIRST_OF_TWO);
-
-/// A place in a queue that was reserved for a request: no request at it is outstanding, and no other one is being posted there.
-pub(crate) struct Place(usize);
-
-impl Place {
-    /// Its number, from 0.
-    #[inline]
-    pub(crate) fn number(&self) -> usize {
-        self.0
-    }
-}
+pub(super) use self::slot::Slot;
+pub(crate) use self::slot::{
+    Place,
+    Tag, //
+};
 
 /// One of the two queues of a QP.
 ///
@@ -236,7 +101,7 @@ impl WorkQueue {
         for index in 0..count {
             // INVARIANT: The address stays when the `UniqueArc` becomes an `Arc`.
             this.slots
-                .push(Slot::new(owner, index, Tag(0)), GFP_KERNEL)?;
+                .push(Slot::new(owner, index, Tag::none()), GFP_KERNEL)?;
         }
         Ok(this.into())
     }
@@ -270,8 +135,7 @@ impl WorkQueue {
             return (0, Place(place));
         };
         slot.set_context(context);
-        slot.index.store_relaxed(reservation.index);
-        slot.tag.store_relaxed(tag.0);
+        slot.set_request(reservation.index, tag);
         (slot.id(), Place(place))
     }
 
@@ -279,7 +143,7 @@ impl WorkQueue {
     #[inline]
     pub(crate) fn note_token(&self, place: &Place, token: u32) {
         if let Some(slot) = self.slots.get(place.0) {
-            slot.token.store_relaxed(token);
+            slot.set_token(token);
         }
     }
 
@@ -345,7 +209,7 @@ impl WorkQueue {
             let Some(slot) = self.slots.get((index & self.ring.mask()) as usize) else {
                 return;
             };
-            let tag = Tag(slot.tag.load_relaxed());
+            let tag = slot.tag();
             let (context, token) = (slot.context(), slot.token());
             match self.ring.retire(index, success, tag.request(0)) {
                 Retired::Report if !success => {
@@ -369,7 +233,7 @@ impl WorkQueue {
         let mut before = (0..index.wrapping_sub(first)).map(|n| first.wrapping_add(n));
         let passed = before.find(|number| {
             let slot = self.slots.get((number & self.ring.mask()) as usize);
-            slot.is_some_and(|slot| !Tag(slot.tag.load_relaxed()).is_silent())
+            slot.is_some_and(|slot| !slot.tag().is_silent())
         });
         let passed = passed.map_or(0, |number| index.wrapping_sub(number));
         passed.max(self.undone.load_relaxed())
@@ -378,7 +242,7 @@ impl WorkQueue {
     /// Tells of the end of a request that makes or ends a registration.
     #[inline]
     fn tell_of_token(&self, token: u32, tag: Tag, success: bool) {
-        if tag.0 & Tag::TOKEN != 0 {
+        if let Some(counted) = tag.token() {
             let ended = Ended {
                 makes: matches!(
                     tag.operation(),
@@ -386,7 +250,7 @@ impl WorkQueue {
                         | ffi::ndk_operation_type_NDK_OPERATION_BIND
                 ),
                 success,
-                counted: tag.0 & Tag::COUNTED != 0,
+                counted,
             };
             self.line.tokens().request_ended(token, ended);
         }
@@ -437,13 +301,13 @@ pub(crate) unsafe fn retire(wc: &Wc) -> Option<Completed> {
     let slot = unsafe {
         &*core::ptr::with_exposed_provenance::<Slot>((wc.wr_id() & !FIRST_OF_TWO) as usize)
     };
-    let tag = Tag(slot.tag.load_relaxed());
+    let tag = slot.tag();
     if tag.is_shared() {
         // SAFETY: By the tag and the requirements of this function.
         return unsafe { shared_queue::retire(wc, slot) };
     }
     // SAFETY: By the type invariant of `WorkQueue`, which is alive.
-    let queue = unsafe { &*slot.owner.cast::<WorkQueue>() };
+    let queue = unsafe { &*slot.owner().cast::<WorkQueue>() };
     let index = slot.index();
     if tag.is_sentinel() && queue.ring.is_posted(index) {
         let undone = queue.undone_before(index);
