@@ -301,6 +301,9 @@ watch_resources() {
 }
 # Of a thousand packets that come in to the RDMA link of a host so many are lost, at random: loss a 10.
 loss() { nsenter --net="/run/netns/$1" nft -f - <<<"table inet loss { chain i { type filter hook input priority -300; iifname veth_$1 udp dport 4791 numgen random mod 1000 < $2 drop; }; }"; }
+# Of the packets with an opcode that come in to the RDMA link of a host those are lost whose number, from 0 on, is so:
+# lose_some a 0x11 '!= 2' leaves one acknowledgement.
+lose_some() { nsenter --net="/run/netns/$1" nft -f - <<<"table inet loss { chain i { type filter hook input priority -300; iifname veth_$1 udp dport 4791 @th,64,8 $2 numgen inc mod 1000000 $3 drop; }; }"; }
 loss_off() { nsenter --net="/run/netns/$1" nft delete table inet loss; }
 netem() { nsenter --net="/run/netns/$1" tc qdisc replace dev "veth_$1" root netem "${@:2}"; }
 # What befalls the network of host a or b (its address ends in 1 or 2), by name, and what mends it. See silence for what it does to

@@ -47,7 +47,8 @@ use crate::{
             Protocol, //
         },
         net::NetNs, //
-    }, //
+    },
+    watcher::Watcher, //
 };
 use core::mem::{
     offset_of,
@@ -118,6 +119,8 @@ pub(crate) struct Port {
     name: [u8; DEVICE_NAME],
     ifindex: i32,
     registry: Arc<Registry>,
+    /// Where the device may forget requests.
+    watcher: Option<Arc<Watcher>>,
     endpoints: Arc<endpoint::Table>,
     inventory: Arc<Inventory>,
     counters: Arc<Counters>,
@@ -175,7 +178,7 @@ impl Port {
             max_receive_queue_depth: attrs.max_qp_wr.saturating_sub(1),
             max_initiator_queue_depth: limits::max_initiator_depth(
                 attrs.max_qp_wr,
-                read_invalidates,
+                device.needs_barriers(),
             ),
             max_srq_depth: srq_depth,
             max_cq_depth: attrs.max_cqe.saturating_sub(CQ_RESERVE),
@@ -191,6 +194,12 @@ impl Port {
                 Protocol::Other => ffi::ndk_rdma_technology_NDK_RDMA_UNDEFINED,
             },
             ..ffi::ndk_adapter_info::default()
+        };
+        let registry = Arc::pin_init(Registry::new(), GFP_KERNEL)?;
+        let watcher = if device.forgets() {
+            Some(Watcher::new(registry.clone())?)
+        } else {
+            None
         };
         let mut name = [0; DEVICE_NAME];
         device.with_name(|text| {
@@ -210,7 +219,8 @@ impl Port {
                 tells_last_receive: Atomic::new(true),
                 name,
                 ifindex: port.netdev(ctx).map_or(0, |netdev| netdev.ifindex()),
-                registry: Arc::pin_init(Registry::new(), GFP_KERNEL)?,
+                registry,
+                watcher,
                 endpoints: Arc::pin_init(endpoint::Table::new(), GFP_KERNEL)?,
                 inventory: Arc::pin_init(Inventory::new(), GFP_KERNEL)?,
                 counters: Arc::new(Counters::new(), GFP_KERNEL)?,
@@ -277,6 +287,13 @@ impl Port {
     /// What lives on the port.
     pub(crate) fn registry(&self) -> &Arc<Registry> {
         &self.registry
+    }
+
+    /// Has the QPs of the port watched, where that is needed. Any context.
+    pub(crate) fn watch(&self) {
+        if let Some(watcher) = &self.watcher {
+            watcher.start();
+        }
     }
 
     /// The local addresses in use.
@@ -422,6 +439,9 @@ impl Client for Provider {
         for (port, _) in ports.iter() {
             trace::device_remove(port.name(), port.number);
             clients::left(port);
+            if let Some(watcher) = &port.watcher {
+                watcher.stop(ctx);
+            }
             port.registry.revoke_all(ctx);
             trace::device_removed(port.name(), port.number);
         }

@@ -37,6 +37,7 @@ mod state;
 mod stats;
 mod status;
 mod verbs;
+mod watcher;
 
 use self::ffi::{
     ctx,

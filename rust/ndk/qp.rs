@@ -38,6 +38,7 @@ use crate::{
             self,
             check_limit, //
         },
+        stall::Watch,
         status::Status, //
     },
     status::Result,
@@ -92,6 +93,7 @@ use kernel::{
 
 mod drain;
 mod post;
+mod watch;
 
 pub(crate) use self::{
     drain::flush,
@@ -330,6 +332,10 @@ impl Lower for Qp {
     fn revoke(self: Arc<Self>, ctx: &MaySleep) {
         self.destroy_in_use(ctx);
     }
+
+    fn look(self: Arc<Self>, watch: Watch, ctx: &MaySleep) -> Option<Watch> {
+        self.look_after(watch, ctx)
+    }
 }
 
 /// Creates a QP; `completion` brings it. Any context.
@@ -451,8 +457,9 @@ impl Qp {
             }
         };
         let events = Arc::new(events, GFP_KERNEL)?;
+        let device = port.enter()?;
         let caps = QpCaps {
-            max_send_wr: limits::send_wrs(config.initiator_depth, port.read_invalidates()),
+            max_send_wr: limits::send_wrs(config.initiator_depth, device.needs_barriers()),
             max_recv_wr: receive_depth,
             max_send_sge: config.max_initiator_sge.max(1),
             max_recv_sge: receive_sge.max(1),
@@ -497,7 +504,6 @@ impl Qp {
             },
         };
         let chain = Chain::new(sizes, line.clone())?;
-        let device = port.enter()?;
         if device.needs_barriers() {
             lower.set_barrier(pd.barrier(ctx).ok_or(Status::DeviceRemoved)?);
         }
@@ -545,6 +551,7 @@ impl Qp {
             qp.detach(ctx);
             return Err(status);
         }
+        port.watch();
         Ok(qp)
     }
 

@@ -8,7 +8,10 @@
 
 use crate::{
     ctx::MaySleep,
-    state::status::Status,
+    state::{
+        stall::Watch,
+        status::Status, //
+    },
     status::Result,
     sync::{
         new_irq_spinlock,
@@ -50,6 +53,12 @@ pub(crate) trait Lower: Send + Sync {
 
     /// Destroys what is on the device, and ends what waits for it. Called at most once.
     fn revoke(self: Arc<Self>, ctx: &MaySleep);
+
+    /// Looks whether the device goes on with what is there, which was seen before as `watch` says, and ends what does not. Returns
+    /// what to go on with where something waits for the device.
+    fn look(self: Arc<Self>, _watch: Watch, _ctx: &MaySleep) -> Option<Watch> {
+        None
+    }
 }
 
 type Key = (Rank, usize);
@@ -106,6 +115,28 @@ impl Registry {
         let node = self.members.lock().tree.remove_node(&key(lower));
         // Freed outside of the lock.
         node.is_some()
+    }
+
+    /// Calls `f` with the members of a rank and their places, which go up. Members come and go meanwhile.
+    pub(crate) fn each(&self, rank: Rank, mut f: impl FnMut(usize, Arc<dyn Lower>)) {
+        let mut from = (rank, 0);
+        loop {
+            let next = {
+                let members = self.members.lock();
+                let cursor = members.tree.cursor_lower_bound(&from);
+                cursor.map(|cursor| {
+                    let (key, lower) = cursor.current();
+                    (*key, lower.clone())
+                })
+            };
+            match next {
+                Some(((found, place), lower)) if found == rank => {
+                    f(place, lower);
+                    from = (rank, place.saturating_add(1));
+                }
+                _ => return,
+            }
+        }
     }
 
     /// Revokes all members; none can be added any more.
@@ -218,6 +249,27 @@ mod tests {
         world.add(Rank::Pd, 4)?;
         world.add(Rank::Qp, 2)?;
         assert!(world.revoked(&[1, 2, 3, 4, 5]));
+        Ok(())
+    }
+
+    #[test]
+    fn members_of_a_rank_are_found_in_order() -> Result {
+        let world = World::new()?;
+        world.add(Rank::Cq, 4)?;
+        for number in 1..4 {
+            world.add(Rank::Qp, number)?;
+        }
+        world.add(Rank::Connection, 5)?;
+        let (mut count, mut last) = (0, 0);
+        world.registry.each(Rank::Qp, |place, lower| {
+            assert!(place > last && lower.rank() == Rank::Qp);
+            count += 1;
+            last = place;
+        });
+        assert_eq!(count, 3);
+        world.registry.each(Rank::Srq, |_, _| count += 1);
+        assert_eq!(count, 3);
+        world.registry.revoke_all(&MaySleep::of_test());
         Ok(())
     }
 

@@ -452,6 +452,21 @@ where
     pending
 }
 
+/// As [`cancel_sync`], for an item with a delay.
+pub(crate) fn cancel_delayed_sync<T, const ID: u64>(item: &Arc<T>, ctx: &MaySleep) -> bool
+where
+    T: SleepItem<ID> + WorkItem<ID, Pointer = Arc<T>> + HasDelayedWork<T, ID>,
+{
+    ctx.check();
+    // SAFETY: The pointer is valid while `item` is borrowed.
+    let pending = unsafe { bindings::cancel_delayed_work_sync(raw_delayed::<T, ID>(item)) };
+    if pending {
+        // SAFETY: It was pending, as the callee said.
+        unsafe { drop_pending(item) };
+    }
+    pending
+}
+
 /// Counts those inside; once closed, lets nobody in and tells when the last has left.
 ///
 /// # Invariants

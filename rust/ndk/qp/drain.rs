@@ -181,7 +181,7 @@ impl Qp {
         this.drain(ctx, |_| ());
         this.gather(ctx);
         // SAFETY: The consumer does not look, as above. A connector that does would hold the QP, and its close would pend. The
-        // registry does not, by this function's condition. The work item that flushes has ended, and the other one never looks.
+        // registry does not, by this function's condition. The work item that flushes has ended, the other one never looks, and who watches holds the close up.
         drop(unsafe { this.lower.take_unseen() });
         this.bury(ctx);
     }

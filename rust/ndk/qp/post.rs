@@ -219,7 +219,7 @@ impl Qp {
         self.launch(lower, context, operation, flags, &reservation, request)
     }
 
-    /// As [`Self::post`], of one or two work requests that may make or end a registration.
+    /// As [`Self::post`], of up to three work requests that may make or end a registration.
     #[inline]
     fn post_tracked<'a>(
         self: ArcBorrow<'_, Self>,
@@ -244,7 +244,7 @@ impl Qp {
         self.launch(lower, context, operation, flags, &reservation, request)
     }
 
-    /// The rest of a post of one or two work requests that are made.
+    /// The rest of a post of work requests that are made.
     #[inline]
     fn launch(
         self: ArcBorrow<'_, Self>,
@@ -459,6 +459,12 @@ impl Qp {
             return self.post(lower, context, operation, flags, |wr_id, _| Ok(read(wr_id)));
         };
         let token = first.lkey();
+        let fenced = flags & flags::READ_FENCE != 0;
+        let (barrier, flags) = match lower.barrier() {
+            // The device's own fence would hold the read up for ever once it has to be sent again.
+            Some(_) if fenced => (self.barrier(lower), flags & !flags::READ_FENCE),
+            _ => (None, flags),
+        };
         self.pd.registrations().end_local(token, || {
             let tracked = Tracked::counted(token);
             self.post_tracked(lower, context, operation, flags, tracked, |wr_id, _| {
@@ -468,12 +474,12 @@ impl Qp {
                 }
                 // After the read, and it alone has the completion.
                 let invalidate = SendWr::local_inv(wr_id, token).fenced();
-                Ok(Parts::two(read(wr_id), invalidate))
+                Ok(Parts::two(read(wr_id), invalidate).after(barrier, wr_id))
             })
         })
     }
 
-    /// The key to invalidate before a registration, where a retry of what is under way would come to that.
+    /// The key to invalidate before a registration or a fenced request, where a retry of what is under way would come to that.
     #[inline]
     fn barrier(&self, lower: ArcBorrow<'_, qp::Qp>) -> Option<u32> {
         lower.barrier().filter(|_| self.send.in_flight() != 0)

@@ -323,6 +323,12 @@ impl DeviceRef {
         self.raw().ops.driver_id == ffi::rdma_driver_id_RDMA_DRIVER_RXE
     }
 
+    /// Whether the device may forget requests while a connection stands: rxe. An acknowledgement of the last packet of a message
+    /// that comes while the message is sent again does not complete it, and if the next one is lost it asks for none any more.
+    pub(crate) fn forgets(&self) -> bool {
+        self.raw().ops.driver_id == ffi::rdma_driver_id_RDMA_DRIVER_RXE
+    }
+
     /// The numbers of the ports that can carry connections.
     pub(crate) fn ports(&self) -> RangeInclusive<u32> {
         1..=self.raw().phys_port_cnt

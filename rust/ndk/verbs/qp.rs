@@ -339,6 +339,18 @@ impl Qp {
         to_result(unsafe { ffi::ib_modify_qp(self.raw.as_ptr(), &mut raw, attr.mask) })
     }
 
+    /// The number of the packet that the device sends next. Sleeps.
+    pub(crate) fn send_psn(&self, ctx: &Process) -> Result<u32> {
+        ctx.check();
+        let mut attr = ffi::ib_qp_attr::default();
+        let mut init = ffi::ib_qp_init_attr::default();
+        // CAST: A bit set in a C `int`.
+        let mask = ffi::ib_qp_attr_mask_IB_QP_SQ_PSN as c_int;
+        // SAFETY: Valid by the type invariant; the callee fills in what it is given.
+        to_result(unsafe { ffi::ib_query_qp(self.raw.as_ptr(), &mut attr, mask, &mut init) })?;
+        Ok(attr.sq_psn)
+    }
+
     /// Moves the QP from reset to INIT, after which receives can be posted. Sleeps.
     pub(crate) fn to_init(&self, ctx: &MaySleep, port: &Port<'_>, access: Access) -> Result {
         let mut attr = QpAttr::new(QpState::Init);

@@ -179,6 +179,23 @@ impl WorkQueue {
         self.ring.in_flight() > self.depth / 2
     }
 
+    /// The number of the oldest request, and whether it or one behind it is a read, up to the first that wants a completion;
+    /// `None` where none does. What others do at the same time is seen or not.
+    pub(crate) fn oldest_waiting(&self) -> Option<(u32, bool)> {
+        let oldest = self.ring.next_to_retire()?;
+        let mut reads = false;
+        for offset in 0..self.ring.in_flight() {
+            let index = oldest.wrapping_add(offset);
+            let slot = self.slots.get((index & self.ring.mask()) as usize)?;
+            let tag = slot.tag();
+            reads |= tag.operation() == ffi::ndk_operation_type_NDK_OPERATION_READ;
+            if !tag.is_silent() {
+                return Some((oldest, reads));
+            }
+        }
+        None
+    }
+
     /// Notes that so many requests were left by the device, before the sentinel is posted behind them.
     pub(crate) fn note_orphans(&self, orphans: u32) {
         self.undone.store_relaxed(orphans);

@@ -414,11 +414,12 @@ impl<'a> SendWr<'a> {
     }
 }
 
-/// In a work request id: the first part of a request of two. Ids are addresses of aligned memory, so the bit is free.
+/// In a work request id: a part that is not the last of its request. Ids are addresses of aligned memory, so the bit is free.
 pub(crate) const FIRST_OF_TWO: u64 = 1;
 
-/// A request as the device sees it: one work request, or two that follow each other.
+/// A request as the device sees it: one work request, or two or three that follow each other.
 pub(crate) struct Parts<'a> {
+    barrier: Option<SendWr<'a>>,
     first: Option<SendWr<'a>>,
     last: SendWr<'a>,
 }
@@ -426,7 +427,11 @@ pub(crate) struct Parts<'a> {
 impl<'a> From<SendWr<'a>> for Parts<'a> {
     #[inline]
     fn from(last: SendWr<'a>) -> Self {
-        Self { first: None, last }
+        Self {
+            barrier: None,
+            first: None,
+            last,
+        }
     }
 }
 
@@ -435,9 +440,17 @@ impl<'a> Parts<'a> {
     #[inline]
     pub(crate) fn two(first: SendWr<'a>, last: SendWr<'a>) -> Self {
         Self {
+            barrier: None,
             first: Some(first.first_of_two()),
             last,
         }
+    }
+
+    /// The same two, behind the invalidation of a key if there is one.
+    #[inline]
+    pub(crate) fn after(mut self, key: Option<u32>, wr_id: u64) -> Self {
+        self.barrier = key.map(|key| SendWr::local_inv(wr_id, key).first_of_two());
+        self
     }
 
     /// A work request, behind the invalidation of a key if there is one.
@@ -458,13 +471,13 @@ impl<'a> Parts<'a> {
     /// How many work requests.
     #[inline]
     pub(crate) fn count(&self) -> u32 {
-        1 + u32::from(self.first.is_some())
+        1 + u32::from(self.first.is_some()) + u32::from(self.barrier.is_some())
     }
 
     /// The work requests, and whether each is the last.
     pub(super) fn iter(&self) -> impl Iterator<Item = (&SendWr<'a>, bool)> {
-        let first = self.first.iter().map(|wr| (wr, false));
-        first.chain([(&self.last, true)])
+        let before = self.barrier.iter().chain(&self.first);
+        before.map(|wr| (wr, false)).chain([(&self.last, true)])
     }
 
     /// The C requests.
@@ -474,11 +487,11 @@ impl<'a> Parts<'a> {
 
     /// Links them, and gives the list.
     pub(super) fn link(&mut self) -> *mut ffi::ib_send_wr {
-        let last = self.last.raw.link(ptr::null_mut());
-        match &mut self.first {
-            Some(first) => first.raw.link(last),
-            None => last,
+        let mut list = self.last.raw.link(ptr::null_mut());
+        for wr in self.first.iter_mut().chain(&mut self.barrier) {
+            list = wr.raw.link(list);
         }
+        list
     }
 
     /// Says how they are to be done: the fence is before the first one, the rest is of the last.

@@ -60,6 +60,7 @@ pub mod queue;
 pub mod resize;
 pub mod shared_endpoint;
 pub mod srq;
+pub mod stall;
 pub mod status;
 pub mod tally;
 pub mod token;

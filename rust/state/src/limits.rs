@@ -13,20 +13,29 @@ pub const fn check_limit(value: u32, limit: u32) -> Result<(), Status> {
     }
 }
 
-/// Work requests that the send queue of a device needs for `depth` requests of the consumer: where a read with local
-/// invalidation is not one of them it is two, and one is for the provider's sentinel.
-pub const fn send_wrs(depth: u32, read_invalidates: bool) -> u32 {
-    let each = if read_invalidates { 1 } else { 2 };
-    depth.saturating_mul(each).saturating_add(1)
+/// Work requests that one request of the consumer can be: a window that is bound anew is two, and so is a read with local
+/// invalidation where the device has no such request; with a barrier in front of that one, three.
+const fn most_parts(barriers: bool) -> u32 {
+    if barriers {
+        3
+    } else {
+        2
+    }
+}
+
+/// Work requests that the send queue of a device needs for `depth` requests of the consumer, on a device with or without
+/// barriers: each can be several, and one is for the provider's sentinel.
+pub const fn send_wrs(depth: u32, barriers: bool) -> u32 {
+    depth.saturating_mul(most_parts(barriers)).saturating_add(1)
 }
 
 /// Initiator requests that a send queue of at most `wrs` work requests can hold; [`send_wrs`] the other way round.
-pub const fn max_initiator_depth(wrs: u32, read_invalidates: bool) -> u32 {
+pub const fn max_initiator_depth(wrs: u32, barriers: bool) -> u32 {
     let left = wrs.saturating_sub(1);
-    if read_invalidates {
-        left
+    if barriers {
+        left / 3
     } else {
-        left >> 1
+        left / 2
     }
 }
 

@@ -21,10 +21,10 @@
 //!   the consumer's own.
 //! - Completions of one queue come in posting order. So a completion retires every earlier slot, and
 //!   these earlier ones were silent successes.
-//! - A read with local invalidate can be two work requests, the read and the invalidate (so the device's
-//!   queue is twice as deep). It is one request to the consumer, with one slot and one index: the caller
-//!   tells the two completions apart by what it made the device echo. The first failure of either is
-//!   reported, and only that one.
+//! - A request can be several work requests, as a read with local invalidate is the read and the invalidate
+//!   (so the device's queue is deeper). It is one request to the consumer, with one slot and one index: the
+//!   caller tells the last completion from those before it by what it made the device echo. The first
+//!   failure of any is reported, and only that one.
 //!
 //! # Publication
 //!
@@ -52,12 +52,12 @@ pub struct Reservation {
 /// What was completed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Request {
-    /// A request, or the last of its two work requests.
+    /// A request, or the last of its work requests.
     Last {
         /// Whether its success is silent.
         silent: bool,
     },
-    /// The first of two work requests: its success says nothing, its failure ends the request.
+    /// A work request that is not the last of its request: its success says nothing, its failure ends the request.
     First,
     /// The provider's own.
     Sentinel,

@@ -173,15 +173,15 @@ fn section_9_1_versions() {
 }
 
 #[test]
-fn a_read_that_invalidates_has_room_in_the_queue_of_the_device() {
-    for one in [false, true] {
+fn a_request_of_several_parts_has_room_in_the_queue_of_the_device() {
+    for (barriers, parts) in [(false, 2), (true, 3)] {
         for depth in [0, 1, 7, 1 << 20] {
-            let wrs = send_wrs(depth, one);
-            assert_eq!(wrs, if one { depth + 1 } else { 2 * depth + 1 });
-            assert_eq!(max_initiator_depth(wrs, one), depth);
-            assert!(max_initiator_depth(wrs.saturating_sub(1), one) < depth.max(1));
+            let wrs = send_wrs(depth, barriers);
+            assert_eq!(wrs, parts * depth + 1);
+            assert_eq!(max_initiator_depth(wrs, barriers), depth);
+            assert!(max_initiator_depth(wrs.saturating_sub(1), barriers) < depth.max(1));
         }
-        assert_eq!(max_initiator_depth(0, one), 0);
-        assert_eq!(send_wrs(u32::MAX, one), u32::MAX);
+        assert_eq!(max_initiator_depth(0, barriers), 0);
+        assert_eq!(send_wrs(u32::MAX, barriers), u32::MAX);
     }
 }

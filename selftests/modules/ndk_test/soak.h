@@ -199,7 +199,7 @@ struct sk_set {
 
 enum sk_count {
 	N_CONNECTED, N_ABANDONED, N_REFUSED, N_NO_MEMORY, N_MESSAGES, N_WRITES, N_READS, N_REGISTERED, N_BOUND, N_INVALIDATED,
-	N_REMOTE_INVALIDATED, N_CHAINS, N_BYTES, N_RESIZED, N_NOTIFIED, N_CANCELLED, N_ENDS, N_GAVE_UP, N_STORMS, N_COUNTS
+	N_REMOTE_INVALIDATED, N_CHAINS, N_BYTES, N_RESIZED, N_NOTIFIED, N_CANCELLED, N_ENDS, N_GAVE_UP, N_STALLED, N_STORMS, N_COUNTS
 };
 
 struct sk_worker {
@@ -221,6 +221,10 @@ struct soak {
 	unsigned long end;
 	/* Nothing but transfers. */
 	bool steady;
+	/* Packets get lost: the device may forget a request, and the transport may give up. */
+	bool lossy;
+	/* No connection is made. */
+	bool no_connects;
 	/* See case_loss.c: none, or with nothing before or behind them in the queue. */
 	bool no_reads, lone_reads;
 	/* Nothing new is posted. */

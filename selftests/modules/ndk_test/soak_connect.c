@@ -540,10 +540,15 @@ void sk_visit(struct sk_slot *s)
 		}
 		if (!drained(s))
 			return;
-		/* On a busy machine a worker can be so late with its receives that the transport gives up: limits.rst, rxe. */
-		if (s->gave_up)
+		/*
+		 * On a busy machine a worker can be so late with its receives that the transport gives up; where packets get
+		 * lost rxe can forget a request, and the provider ends the connection: limits.rst.
+		 */
+		if (s->gave_up && (s->o.k->lossy || !s->o.k->steady))
 			sk_count(s->o.k, N_GAVE_UP, 1);
-		if (s->broken && (s->o.k->steady || !s->gave_up))
+		else if (s->broken && s->o.k->lossy && (!s->why || s->why == -ECANCELED))
+			sk_count(s->o.k, N_STALLED, 1);
+		else if (s->broken)
 			sk_fail(&s->o, "the connection broke, and nobody ended it; first a request of type %x, %s", s->why_type,
 				t_errname(s->why));
 		stop_cqs(s);

@@ -275,7 +275,8 @@ static void step(struct sk_worker *w)
 	}
 	switch (state) {
 	case SLOT_EMPTY:
-		sk_connect(s, &d);
+		if (!READ_ONCE(k->no_connects))
+			sk_connect(s, &d);
 		break;
 	case SLOT_UP:
 		if (READ_ONCE(s->broken))
@@ -459,7 +460,8 @@ static const char *const count_names[N_COUNTS] = {
 	[N_MESSAGES] = "messages", [N_WRITES] = "writes", [N_READS] = "reads", [N_REGISTERED] = "fast registrations",
 	[N_BOUND] = "binds", [N_INVALIDATED] = "invalidations", [N_REMOTE_INVALIDATED] = "by the peer", [N_CHAINS] = "chains",
 	[N_BYTES] = "bytes checked", [N_RESIZED] = "resizes", [N_NOTIFIED] = "notifications", [N_CANCELLED] = "cancelled",
-	[N_ENDS] = "ends", [N_GAVE_UP] = "given up by the transport", [N_STORMS] = "storms",
+	[N_ENDS] = "ends", [N_GAVE_UP] = "given up by the transport", [N_STALLED] = "stalled by the device",
+	[N_STORMS] = "storms",
 };
 
 /* What was done, into the results. */
