@@ -63,13 +63,13 @@ pub enum Rung {
 /// those of the request behind them, 0 where there is none.
 pub const fn rung(waiting: u32, parts: u32, taken: u32) -> Rung {
     if taken >= waiting.saturating_add(parts) {
-        Rung::All
-    } else if taken == waiting {
-        Rung::Refused
-    } else {
-        Rung::Orphaned {
+        return Rung::All;
+    }
+    match taken.checked_sub(waiting) {
+        Some(0) => Rung::Refused,
+        behind => Rung::Orphaned {
             waiting: waiting.saturating_sub(taken),
-            begun: taken > waiting,
-        }
+            begun: behind.is_some(),
+        },
     }
 }

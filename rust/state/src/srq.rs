@@ -41,9 +41,12 @@
 //! what the provider sees itself is the level, which is never lower. The level decides where the device
 //! was armed too late, and where the device says nothing.
 //!
-//! An event can be under way while the device is armed anew, and then answers the arm before. When that
-//! is possible, the caller is to look: the event is believed unless the level is too high for it, by
-//! more than messages can be on their way in.
+//! Events can be under way while the device is armed anew, and then answer the arms before; they say
+//! nothing of which. So it is counted how often the device was armed and has not answered. The last
+//! answer that can come belongs to the last arm. Any other may be an old one, and the caller is to look:
+//! the event is believed unless the level is too high for it, by more than messages can be on their way
+//! in. An arm that took the place of an unanswered one leaves a count that nothing takes away: from then
+//! on every event is looked into, which costs time and nothing else.
 
 use super::atomic::{AtomicU32, AtomicU64};
 use super::status::Status;
@@ -308,7 +311,7 @@ impl Srq {
 pub enum Heard {
     /// A callback is due: kick.
     Kick,
-    /// It may be an old one: take what has completed out, then [`Alarm::look`].
+    /// It may be an old one: arm the device again, take what has completed out, then [`Alarm::look`].
     Look,
     /// Nobody waits for it.
     Nothing,
@@ -320,12 +323,12 @@ const THRESHOLD: u64 = 0xffff_ffff;
 const RISING: u64 = 1 << 32;
 /// Armed.
 const ARMED: u64 = 1 << 33;
-/// The device was armed and has not answered.
+/// The device was armed for this arm.
 const ASKED: u64 = 1 << 34;
-/// The device may still answer an earlier arm.
-const DOUBT: u64 = 1 << 35;
-/// An event came in doubt.
-const HEARD: u64 = 1 << 36;
+/// An event came that may be an old one.
+const HEARD: u64 = 1 << 35;
+/// It came before the look that is under way.
+const BEFORE: u64 = 1 << 36;
 /// A callback is due, since the number fell.
 const LOW: u64 = 1 << 37;
 /// The queue failed.
@@ -334,13 +337,18 @@ const FAILED: u64 = 1 << 38;
 const TELL: u64 = 1 << 39;
 /// Close has been called.
 const CLOSING: u64 = 1 << 40;
+/// How often the device was armed and has not answered. Once it is full it stays so.
+const UNANSWERED: u64 = 0xff << 41;
+/// One of them.
+const ANSWER: u64 = 1 << 41;
 
 /// Whether, and for what, a shared receive queue is to notify, in one atomic word.
 ///
 /// # Invariants
 ///
 /// - At most one of `RISING` and `ARMED` is set, and neither together with `FAILED` or `CLOSING`.
-/// - `HEARD` is set only together with `ARMED`.
+/// - `HEARD` and `BEFORE` are set only together with `ARMED`.
+/// - `UNANSWERED` is not less than the number of events that can still come.
 /// - `LOW` and `TELL` are not set together with `CLOSING`.
 #[cfg_attr(not(MODULE), derive(Debug))]
 pub struct Alarm {
@@ -376,7 +384,24 @@ impl Alarm {
 
     /// The word when the callback is due.
     const fn fired(word: u64) -> u64 {
-        word & !(ARMED | HEARD) | LOW
+        word & !(ARMED | HEARD | BEFORE) | LOW
+    }
+
+    /// The word when the device has been armed.
+    const fn with_ask(word: u64) -> u64 {
+        if word & UNANSWERED == UNANSWERED {
+            word
+        } else {
+            word.wrapping_add(ANSWER)
+        }
+    }
+
+    /// The word when the device has answered.
+    const fn with_answer(word: u64) -> u64 {
+        match word & UNANSWERED {
+            0 | UNANSWERED => word,
+            _ => word.wrapping_sub(ANSWER),
+        }
     }
 
     /// A receive was posted. Returns whether the queue is armed by it: have the device armed, then
@@ -404,39 +429,40 @@ impl Alarm {
             if word & (CLOSING | FAILED) != 0 {
                 return (word, ());
             }
-            let doubt = if word & ASKED != 0 { DOUBT } else { 0 };
             // INVARIANT: Neither closing nor failed.
-            let kept = word & !(THRESHOLD | RISING | HEARD);
-            (kept | u64::from(threshold) | ARMED | doubt, ())
+            let kept = word & !(THRESHOLD | RISING | ASKED | HEARD | BEFORE);
+            (kept | u64::from(threshold) | ARMED, ())
         });
     }
 
-    /// The threshold for which to arm the device now, if any. It counts as asked from here on, so that no
-    /// answer can come before.
+    /// The threshold for which to arm the device now, if any, before [`Alarm::look`]. It counts as asked from
+    /// here on, so that no answer can come before.
     #[must_use = "the device is taken to be armed"]
     pub fn ask(&self) -> Option<u32> {
         self.update(|word| {
             if word & ARMED == 0 {
                 return (word, None);
             }
+            let before = if word & HEARD != 0 { BEFORE } else { 0 };
+            // INVARIANT: Armed.
+            let asked = Self::with_ask(word) & !HEARD | before | ASKED;
             // CAST: The low half.
-            (word | ASKED, Some((word & THRESHOLD) as u32))
+            (asked, Some((word & THRESHOLD) as u32))
         })
     }
 
     /// The device says that the number of receives fell below what it was armed for.
     pub fn event(&self) -> Heard {
         self.update(|word| {
+            let answered = Self::with_answer(word);
             if word & ARMED == 0 {
-                // Where two may come, this is the first.
-                let heard = if word & DOUBT != 0 { DOUBT } else { ASKED };
-                return (word & !heard, Heard::Nothing);
+                (answered, Heard::Nothing)
+            } else if word & ASKED != 0 && word & UNANSWERED == ANSWER {
+                (Self::fired(answered), Heard::Kick)
+            } else {
+                // INVARIANT: Armed.
+                (answered | HEARD, Heard::Look)
             }
-            if word & DOUBT != 0 {
-                // One of the two may still come. INVARIANT: Armed.
-                return (word & !DOUBT | HEARD, Heard::Look);
-            }
-            (Self::fired(word & !ASKED), Heard::Kick)
         })
     }
 
@@ -456,20 +482,20 @@ impl Alarm {
         })
     }
 
-    /// The device was armed or heard in doubt, and all completions that were there have been taken out.
-    /// `on_their_way` is how many messages can be coming in, of which the device has used the receive.
-    /// Returns whether to kick.
+    /// The device was armed, and then all completions that were there have been taken out, which left
+    /// this level. `on_their_way` is how many messages can be coming in, of which the device has used the
+    /// receive. Returns whether to kick. What is heard since [`Alarm::ask`] is for the next look.
     #[must_use = "the callback is due"]
     pub fn look(&self, level: u32, on_their_way: u32) -> bool {
         self.update(|word| {
             if word & ARMED == 0 {
                 return (word, false);
             }
-            let believed = if word & HEARD != 0 { on_their_way } else { 0 };
+            let believed = if word & BEFORE != 0 { on_their_way } else { 0 };
             if Self::is_below(word, level.saturating_sub(believed)) {
                 (Self::fired(word), true)
             } else {
-                (word & !HEARD, false)
+                (word & !BEFORE, false)
             }
         })
     }
@@ -482,7 +508,7 @@ impl Alarm {
                 return (word, false);
             }
             // INVARIANT: Neither rising nor armed.
-            let failed = word & !(RISING | ARMED | HEARD) | FAILED;
+            let failed = word & !(RISING | ARMED | HEARD | BEFORE) | FAILED;
             if word & CLOSING != 0 {
                 (failed, false)
             } else {
@@ -515,7 +541,7 @@ impl Alarm {
     pub fn close(&self) {
         // INVARIANT: Nothing is armed or due.
         self.update(|word| {
-            let rest = word & !(RISING | ARMED | HEARD | LOW | TELL);
+            let rest = word & !(RISING | ARMED | HEARD | BEFORE | LOW | TELL);
             (rest | CLOSING, ())
         });
     }

@@ -258,8 +258,53 @@ fn an_old_event_is_not_taken_for_a_new_one() {
     assert_eq!(alarm.event(), Heard::Look);
     assert!(!alarm.look(50, 3), "far above the new threshold");
     assert!(alarm.is_armed());
-    // The next one is believed.
+    // The last one is believed.
     assert_eq!(alarm.event(), Heard::Kick);
+}
+
+#[test]
+fn no_old_event_of_many_is_taken_for_a_new_one() {
+    for arms in 2..300 {
+        let alarm = Alarm::new(0);
+        for threshold in (2..=arms).rev() {
+            alarm.arm(threshold);
+            assert_eq!(alarm.ask(), Some(threshold));
+        }
+        // All of them but the last come late.
+        for _ in 2..arms {
+            assert_eq!(alarm.event(), Heard::Look);
+        }
+        assert!(alarm.is_armed());
+        // More than are counted leave it in doubt.
+        let last = if arms <= 255 { Heard::Kick } else { Heard::Look };
+        assert_eq!(alarm.event(), last, "{arms}");
+    }
+}
+
+#[test]
+fn an_event_before_the_device_is_armed_is_an_old_one() {
+    let alarm = Alarm::new(0);
+    alarm.arm(100);
+    assert_eq!(alarm.ask(), Some(100));
+    alarm.arm(2);
+    assert_eq!(alarm.event(), Heard::Look);
+    assert_eq!(alarm.ask(), Some(2));
+    assert!(!alarm.look(50, 3));
+    assert_eq!(alarm.event(), Heard::Kick);
+}
+
+#[test]
+fn what_is_heard_during_a_look_is_for_the_next() {
+    let alarm = Alarm::new(0);
+    alarm.arm(3);
+    assert_eq!(alarm.ask(), Some(3));
+    alarm.arm(2);
+    assert_eq!(alarm.ask(), Some(2));
+    assert_eq!(alarm.event(), Heard::Look);
+    assert!(!alarm.look(4, 3), "the level is older than the event");
+    assert_eq!(alarm.ask(), Some(2));
+    assert!(alarm.look(4, 3));
+    assert_eq!(alarm.begin_callback(), Some(Status::Success));
 }
 
 #[test]
@@ -276,6 +321,7 @@ fn an_old_event_that_nobody_waits_for_leaves_the_next_one_in_doubt() {
     assert_eq!(alarm.ask(), Some(2));
     assert_eq!(alarm.event(), Heard::Look);
     assert!(!alarm.look(50, 3));
+    assert!(alarm.is_armed());
     assert_eq!(alarm.event(), Heard::Kick);
 }
 
@@ -288,6 +334,10 @@ fn an_event_that_may_be_true_is_believed() {
     assert_eq!(alarm.ask(), Some(2));
     assert!(!alarm.look(4, 3), "nothing was heard");
     assert_eq!(alarm.event(), Heard::Look);
+    assert_eq!(alarm.ask(), Some(2));
+    assert!(!alarm.look(5, 3), "one more than can be");
+    assert_eq!(alarm.event(), Heard::Look);
+    assert_eq!(alarm.ask(), Some(2));
     assert!(alarm.look(4, 3), "three messages may be coming in");
     assert_eq!(alarm.begin_callback(), Some(Status::Success));
 }
