@@ -212,7 +212,8 @@ impl Listener {
                 debug_assert!(self.unanswered != 0, "a connector was answered twice");
                 next.unanswered = self.unanswered.saturating_sub(1);
             }
-            (Report::DeviceRemoved, state) if state != State::Closed && !self.removed => {
+            // Where nothing is left, nothing is given back.
+            (Report::DeviceRemoved, state) => {
                 next.removed = true;
                 if state == State::Starting {
                     next.state = State::Created;
@@ -226,7 +227,7 @@ impl Listener {
                 next.state = State::Closed;
                 next.unbind(&mut todo);
             }
-            (Report::Started | Report::Failed(_) | Report::DeviceRemoved | Report::Quiet, _) => {}
+            (Report::Started | Report::Failed(_) | Report::Quiet, _) => {}
         }
         (next, todo)
     }

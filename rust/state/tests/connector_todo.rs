@@ -139,7 +139,7 @@ fn first_come_first_served() {
     for round in 0..5 {
         assert!(queue.push(round) && queue.push(round + 100) && queue.push(round + 200));
         assert!(!queue.push(9), "no room");
-        assert_eq!(queue.len(), 3);
+        assert_eq!((queue.len(), queue.is_empty()), (3, false));
         assert_eq!(queue.pop(), Some(round));
         assert!(queue.push(round + 300));
         assert_eq!(queue.pop(), Some(round + 100));

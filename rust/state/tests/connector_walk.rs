@@ -274,10 +274,14 @@ fn step(connector: Connector, mut monitor: Monitor, input: Input) -> (Connector,
         }
         Input::Late(report) => connector.report(connector.epoch().wrapping_sub(1), report),
     };
+    let mut effects = 0;
     for effect in todo {
         monitor.done(effect);
+        effects += 1;
     }
+    assert_eq!((todo.len(), todo.is_empty()), (effects, effects == 0));
     assert_eq!(next.is_pending(), monitor.pending.is_some());
+    assert_eq!(next.has_id(), monitor.id);
     assert_eq!(next.state() == State::Closed, monitor.ended);
     if next.state() == State::Connected {
         assert!(monitor.established && !monitor.told);
@@ -285,7 +289,7 @@ fn step(connector: Connector, mut monitor: Monitor, input: Input) -> (Connector,
     if next.state() == State::PeerGone {
         assert!(monitor.established && monitor.told);
     }
-    (next, monitor, todo.len())
+    (next, monitor, effects)
 }
 
 /// Close from here, then quiet, must end everything, whatever the state.

@@ -353,6 +353,7 @@ fn step(listener: Listener, mut monitor: Monitor, input: Input) -> (Listener, Mo
         }
     }
     assert_eq!(next.unanswered(), monitor.delivered);
+    assert_eq!(next.is_paused(), monitor.deaf);
     assert_eq!(next.state() == State::Closed, monitor.closed);
     if monitor.closed {
         assert!(!monitor.bound && !monitor.pending);

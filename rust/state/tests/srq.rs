@@ -276,7 +276,11 @@ fn no_old_event_of_many_is_taken_for_a_new_one() {
         }
         assert!(alarm.is_armed());
         // More than are counted leave it in doubt.
-        let last = if arms <= 255 { Heard::Kick } else { Heard::Look };
+        let last = if arms <= 255 {
+            Heard::Kick
+        } else {
+            Heard::Look
+        };
         assert_eq!(alarm.event(), last, "{arms}");
     }
 }
