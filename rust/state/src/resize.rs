@@ -58,13 +58,8 @@ impl Lower {
     }
 
     /// Whether it holds what may come while the consumer keeps to `depth`.
-    pub const fn is_safe(&self, depth: u32, reserve: u32) -> bool {
-        let most = if self.promised < depth {
-            self.promised
-        } else {
-            depth
-        };
-        most.saturating_add(reserve) <= self.holds
+    pub fn is_safe(&self, depth: u32, reserve: u32) -> bool {
+        self.promised.min(depth).saturating_add(reserve) <= self.holds
     }
 }
 
