@@ -51,10 +51,13 @@ struct sk_obj {
 	bool closing;
 };
 
+/* A request that was posted, or a message that came, and how it ended. */
 struct sk_past {
 	u64 op, id;
-	u32 type, flags, token;
+	u32 type, flags, token, length;
+	int status;
 	u8 end, reg, first, last;
+	bool came;
 };
 
 /* What calls are made for: a slot, or what the slots of a worker share. */
@@ -71,7 +74,7 @@ struct sk_owner {
 	/* The fail_in-th creation from now on has its fail_nth-th allocation fail. */
 	unsigned int fail_in, fail_nth;
 	bool armed;
-	/* what was posted last, for whoever looks into a failure */
+	/* what happened last, for whoever looks into a failure */
 	struct sk_past past[SK_PAST];
 	unsigned int nr_past;
 	bool told;
@@ -255,6 +258,7 @@ static inline bool sk_once_in(struct sk_dice *d, u32 sides)
 
 /* --- soak_life.c: calls, objects, connections ------------------------------- */
 
+void sk_note(struct sk_owner *o, struct sk_past past);
 __printf(2, 3)
 void sk_fail(struct sk_owner *o, const char *fmt, ...);
 void sk_count(struct soak *k, enum sk_count what, u64 n);

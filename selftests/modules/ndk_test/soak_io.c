@@ -158,6 +158,16 @@ void sk_srq_receives(struct sk_set *set, u32 most)
 	spin_unlock_bh(&set->srq_lock);
 }
 
+static void note_receive(struct sk_end *e, const void *at, const struct ndk_result_ex *r)
+{
+	const struct msg *m = at;
+
+	sk_note(&e->s->o, (struct sk_past) {
+		.came = true, .end = 'a' + e->side, .id = m->seq, .token = m->token, .length = r->bytes_transferred,
+		.status = r->status,
+	});
+}
+
 /* A message is there. */
 static void received(struct sk_end *e, const void *at, const struct ndk_result_ex *r, bool typed)
 {
@@ -170,6 +180,7 @@ static void received(struct sk_end *e, const void *at, const struct ndk_result_e
 		sk_fail(&e->s->o, "a message of %u bytes", r->bytes_transferred);
 		return;
 	}
+	note_receive(e, at, r);
 	if (!whole(sk_peer(e), at, r->bytes_transferred, e->got, "message"))
 		return;
 	e->got++;
@@ -263,10 +274,12 @@ static void queue_result(struct sk_end *e, struct sk_queue *queue, u64 id, const
 		sk_fail(o, "request %llu of end %c succeeds after one that failed", id, 'a' + e->side);
 	if (r->status) {
 		/* A message that invalidates what this end has closed meanwhile came, and those after it come as well. */
-		if (rq && r->status == -EACCES)
+		if (rq && r->status == -EACCES) {
+			note_receive(e, sk_cell(e, SK_IN + id % SK_DEPTH), r);
 			e->got++;
-		else
+		} else {
 			queue->failed = true;
+		}
 		failed(e, q, r);
 	} else if (rq) {
 		received(e, sk_cell(e, SK_IN + id % SK_DEPTH), r, typed);
@@ -297,8 +310,10 @@ static void srq_result(struct sk_end *e, u32 place, const struct ndk_result_ex *
 	else
 		failed(e, &(struct sk_req) { .type = NDK_OPERATION_RECEIVE }, r);
 	/* As above. */
-	if (!stale && r->status == -EACCES)
+	if (!stale && r->status == -EACCES) {
+		note_receive(e, m, r);
 		e->got++;
+	}
 	spin_lock(&set->srq_lock);
 	posted = set->srq_posted[place];
 	set->srq_posted[place] = false;

@@ -10,6 +10,13 @@
 
 /* --- verdicts ------------------------------------------------------------- */
 
+/* Under the lock of the slot. */
+void sk_note(struct sk_owner *o, struct sk_past past)
+{
+	past.op = READ_ONCE(o->op);
+	o->past[o->nr_past++ % SK_PAST] = past;
+}
+
 static void tell_past(struct sk_owner *o)
 {
 	unsigned int i;
@@ -18,8 +25,13 @@ static void tell_past(struct sk_owner *o)
 	for (i = 0; i < min(o->nr_past, SK_PAST); i++) {
 		struct sk_past *p = &o->past[(o->nr_past - 1 - i) % SK_PAST];
 
-		pr_info("  %s %u, operation %llu: %c posted %llu, type %x, flags %x, registration %u, cells %u to %u, token %x\n", o->name,
-			o->nr, p->op, p->end, p->id, p->type, p->flags, p->reg, p->first, p->last, p->token);
+		if (p->came)
+			pr_info("  %s %u, operation %llu: %c received %llu, %u bytes, token %x: %s\n", o->name, o->nr, p->op,
+				p->end, p->id, p->length, p->token, t_errname(p->status));
+		else
+			pr_info("  %s %u, operation %llu: %c posted %llu, type %x, flags %x, %u bytes, registration %u, cells %u to %u, token %x\n",
+				o->name, o->nr, p->op, p->end, p->id, p->type, p->flags, p->length, p->reg, p->first, p->last,
+				p->token);
 	}
 }
 

@@ -134,9 +134,10 @@ static bool post(struct sk_end *e, struct want *w)
 		return false;
 	}
 	posted(e, w);
-	o->past[o->nr_past++ % SK_PAST] = (struct sk_past) {
-		o->op, id, w->type, w->flags, w->token, 'a' + e->side, w->reg, w->first, w->last,
-	};
+	sk_note(o, (struct sk_past) {
+		.id = id, .type = w->type, .flags = w->flags, .token = w->token, .length = w->length, .end = 'a' + e->side,
+		.reg = w->reg, .first = w->first, .last = w->last,
+	});
 	return true;
 }
 
