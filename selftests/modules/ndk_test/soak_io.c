@@ -168,6 +168,23 @@ static void note_receive(struct sk_end *e, const void *at, const struct ndk_resu
 	});
 }
 
+/*
+ * Sent again, rxe can take the message that came last for a new one: Documentation/limits.rst. That befalls so few that all others
+ * who deliver twice are found.
+ */
+static bool repeated(struct sk_end *e, const struct msg *m, u32 length)
+{
+	struct soak *k = e->s->o.k;
+
+	if (!e->got || m->life != e->s->life || m->seq != e->got - 1 || length < sizeof(*m) || length > k->cell ||
+	    !whole(sk_peer(e), m, length, m->seq, "what came twice"))
+		return false;
+	sk_count(k, N_REPEATED, 1);
+	if (atomic64_read(&k->count[N_REPEATED]) > 1 + atomic64_read(&k->count[N_MESSAGES]) / 10000)
+		sk_fail(&e->s->o, "too many messages came twice");
+	return true;
+}
+
 /* A message is there. */
 static void received(struct sk_end *e, const void *at, const struct ndk_result_ex *r, bool typed)
 {
@@ -181,7 +198,7 @@ static void received(struct sk_end *e, const void *at, const struct ndk_result_e
 		return;
 	}
 	note_receive(e, at, r);
-	if (!whole(sk_peer(e), at, r->bytes_transferred, e->got, "message"))
+	if (repeated(e, m, r->bytes_transferred) || !whole(sk_peer(e), at, r->bytes_transferred, e->got, "message"))
 		return;
 	e->got++;
 	sk_count(k, N_MESSAGES, 1);
@@ -198,6 +215,18 @@ static void received(struct sk_end *e, const void *at, const struct ndk_result_e
 		return;
 	}
 	sk_fail(&e->s->o, "message %u invalidates %x, which is not registered", m->seq, m->token);
+}
+
+/* A message that invalidates what this end has closed meanwhile, or a second time, came, and those after it come as well. */
+static void refused(struct sk_end *e, const void *at, const struct ndk_result_ex *r)
+{
+	const struct msg *m = at;
+
+	note_receive(e, at, r);
+	if (repeated(e, m, m->length))
+		e->s->gave_up = true;
+	else
+		e->got++;
 }
 
 /* --- results -------------------------------------------------------------- */
@@ -232,8 +261,11 @@ static void succeeded(struct sk_end *e, u64 id, const struct sk_req *q)
 	}
 }
 
-static void failed(struct sk_end *e, const struct sk_req *q, const struct ndk_result_ex *r)
+/* A receive has a place. */
+static void failed(struct sk_end *e, const struct sk_req *q, const void *place, const struct ndk_result_ex *r)
 {
+	if (place && r->status == -EACCES)
+		refused(e, place, r);
 	if (q->type == NDK_OPERATION_WRITE || q->type == NDK_OPERATION_READ)
 		sk_peer(e)->reg[q->reg].uses--;
 	sk_count(e->s->o.k, N_CANCELLED, 1);
@@ -243,7 +275,7 @@ static void failed(struct sk_end *e, const struct sk_req *q, const struct ndk_re
 		return;
 	e->s->why_type = q->type;
 	e->s->why = r->status;
-	if (r->status != -ETIMEDOUT && r->status != -ECANCELED)
+	if (r->status != -ETIMEDOUT && r->status != -ECANCELED && !e->s->gave_up)
 		sk_fail(&e->s->o, "a request of type %x at end %c: %s (provider's code %x)", q->type, 'a' + e->side,
 			t_errname(r->status), r->provider_error_code);
 }
@@ -273,14 +305,8 @@ static void queue_result(struct sk_end *e, struct sk_queue *queue, u64 id, const
 	if (!r->status && queue->failed)
 		sk_fail(o, "request %llu of end %c succeeds after one that failed", id, 'a' + e->side);
 	if (r->status) {
-		/* A message that invalidates what this end has closed meanwhile came, and those after it come as well. */
-		if (rq && r->status == -EACCES) {
-			note_receive(e, sk_cell(e, SK_IN + id % SK_DEPTH), r);
-			e->got++;
-		} else {
-			queue->failed = true;
-		}
-		failed(e, q, r);
+		queue->failed |= !rq || r->status != -EACCES;
+		failed(e, q, rq ? sk_cell(e, SK_IN + id % SK_DEPTH) : NULL, r);
 	} else if (rq) {
 		received(e, sk_cell(e, SK_IN + id % SK_DEPTH), r, typed);
 	} else {
@@ -308,12 +334,7 @@ static void srq_result(struct sk_end *e, u32 place, const struct ndk_result_ex *
 	else if (!r->status)
 		received(e, m, r, typed);
 	else
-		failed(e, &(struct sk_req) { .type = NDK_OPERATION_RECEIVE }, r);
-	/* As above. */
-	if (!stale && r->status == -EACCES) {
-		note_receive(e, m, r);
-		e->got++;
-	}
+		failed(e, &(struct sk_req) { .type = NDK_OPERATION_RECEIVE }, m, r);
 	spin_lock(&set->srq_lock);
 	posted = set->srq_posted[place];
 	set->srq_posted[place] = false;

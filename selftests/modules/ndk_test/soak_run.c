@@ -457,7 +457,7 @@ void sk_finish(struct soak *k)
 
 static const char *const count_names[N_COUNTS] = {
 	[N_CONNECTED] = "connections", [N_ABANDONED] = "abandoned", [N_REFUSED] = "refused", [N_NO_MEMORY] = "without memory",
-	[N_MESSAGES] = "messages", [N_WRITES] = "writes", [N_READS] = "reads", [N_REGISTERED] = "fast registrations",
+	[N_MESSAGES] = "messages", [N_REPEATED] = "repeated by rxe", [N_WRITES] = "writes", [N_READS] = "reads", [N_REGISTERED] = "fast registrations",
 	[N_BOUND] = "binds", [N_INVALIDATED] = "invalidations", [N_REMOTE_INVALIDATED] = "by the peer", [N_CHAINS] = "chains",
 	[N_BYTES] = "bytes checked", [N_RESIZED] = "resizes", [N_NOTIFIED] = "notifications", [N_CANCELLED] = "cancelled",
 	[N_ENDS] = "ends", [N_GAVE_UP] = "given up by the transport", [N_STALLED] = "stalled by the device",
