@@ -7,7 +7,5 @@
 # A send has succeeded when it is sent, and ends the connection where there is no receive for it.
 EXCEPT='full_initiator_queue_is_enobufs|silent_requests_tell_their_cancellation|flush_cancels_both_queues'
 # The peer's refusal of a request is told by the end of the connection, not by the request.
-EXCEPT+='|silent_requests_tell_their_failure|failed_read_that_invalidates'
-# It breaks some of these off.
-EXCEPT+='|read_that_invalidates'
+EXCEPT+='|silent_requests_tell_their_failure'
 ndk_test_main -t siw datapath queues defer

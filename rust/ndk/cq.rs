@@ -323,7 +323,7 @@ impl Cq {
         let port = adapter.port();
         let device = port.enter()?;
         let held = Held::successor(adapter)?;
-        let hides_failures = device.is_virtual_dma();
+        let hides_failures = device.is_virtual_dma() && !device.ignores_solicited();
         let cq = Arc::pin_init(
             try_pin_init!(Self {
                 head <- Head::new(adapter.version()),
@@ -417,6 +417,11 @@ impl Cq {
     #[inline]
     pub(crate) fn poller(&self) -> &Poller {
         &self.poller
+    }
+
+    /// Whether it has failed, and so has lost completions.
+    pub(crate) fn has_failed(&self) -> bool {
+        self.failed.load(Relaxed)
     }
 
     /// There was no room for a completion. Returns whether to kick.

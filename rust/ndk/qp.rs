@@ -231,6 +231,8 @@ pub(crate) struct Qp {
     completes_past_reads: bool,
     /// Whether the device reads what a registration names after it was posted, as devices in software do.
     reads_late: bool,
+    /// Whether the device may send out of the buffers of a request that is done, unless it asked for a completion.
+    sends_in_place: bool,
     /// Held by the one who brings the end about: posting the sentinel takes the place of the consumer.
     #[pin]
     end: Mutex<End>,
@@ -529,6 +531,7 @@ impl Qp {
                 read_invalidates: port.read_invalidates(),
                 completes_past_reads: port.completes_past_reads(),
                 reads_late: device.is_virtual_dma(),
+                sends_in_place: device.sends_in_place(),
                 end <- new_mutex!(End {
                     failed: false,
                     sentinel: false,

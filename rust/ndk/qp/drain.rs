@@ -57,6 +57,9 @@ const CONSUMER_DRAINS: Delta = Delta::from_millis(2);
 /// How long the device may take to flush a QP before the QP is destroyed as it is.
 const DEVICE_DRAINS: Delta = Delta::from_secs(5);
 
+/// The same where a CQ of the QP has failed: it has lost completions, so that what is waited for may never come.
+const DEVICE_DRAINS_UNTOLD: Delta = Delta::from_millis(500);
+
 /// How long the device may take to say that it has used its last receive of an SRQ for a QP.
 const LAST_RECEIVE: Delta = Delta::from_secs(1);
 
@@ -147,7 +150,7 @@ impl Qp {
                 break;
             }
             if !done {
-                end.given_up = waited > DEVICE_DRAINS;
+                end.given_up = waited > self.patience();
                 if waited > CONSUMER_DRAINS {
                     self.collect(ctx);
                 }
@@ -156,6 +159,15 @@ impl Qp {
         }
         if self.send.in_flight() != 0 && self.is_device_done() {
             self.initiator_cq.object().abandon(&self.send, ctx);
+        }
+    }
+
+    /// How long the device is waited for.
+    fn patience(&self) -> Delta {
+        if self.cqs().any(|cq| cq.has_failed()) {
+            DEVICE_DRAINS_UNTOLD
+        } else {
+            DEVICE_DRAINS
         }
     }
 

@@ -63,6 +63,7 @@ use crate::{
 };
 use core::ffi::c_void;
 use kernel::{
+    page::PAGE_SIZE,
     prelude::*,
     sync::{
         atomic::Full,
@@ -179,10 +180,15 @@ impl Qp {
             }
         }
         let silent = flags & flags::SILENT_SUCCESS != 0;
-        let reservation = self.reserve(silent)?;
+        let mut reservation = self.reserve(silent)?;
         let tag = Tag::new(operation, silent);
         let (wr_id, place) = self.send.fill(&reservation, tag, context);
         let mut request = build(wr_id, place)?;
+        // NDKPI: the buffers are the consumer's again with any success behind it. siw copies what asks for a completion, and what is
+        // less than a page.
+        if self.sends_in_place && request.length() >= PAGE_SIZE as u64 {
+            reservation.signalled = true;
+        }
         request.set(How::of(
             self.in_order(operation, flags),
             reservation.signalled,

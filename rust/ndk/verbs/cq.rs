@@ -160,12 +160,14 @@ impl Cq {
     /// Arms the CQ for one [`CqEvents::completion`]. Any context but the callbacks of [`CqEvents`].
     ///
     /// `true`: completions may be there already and the callback may not come for them. The caller
-    /// then has to look.
+    /// then has to look. Where the device does not answer an arm for solicited completions, any answers it.
     #[inline]
     pub(crate) fn req_notify(&self, arm: Arm) -> bool {
         let what = match arm {
-            Arm::Any => ffi::ib_cq_notify_flags_IB_CQ_NEXT_COMP,
-            Arm::Solicited => ffi::ib_cq_notify_flags_IB_CQ_SOLICITED,
+            Arm::Solicited if !self.device.ignores_solicited() => {
+                ffi::ib_cq_notify_flags_IB_CQ_SOLICITED
+            }
+            _ => ffi::ib_cq_notify_flags_IB_CQ_NEXT_COMP,
         };
         let flags = what | ffi::ib_cq_notify_flags_IB_CQ_REPORT_MISSED_EVENTS;
         // SAFETY: Valid by the type invariant.

@@ -329,6 +329,17 @@ impl DeviceRef {
         self.raw().ops.driver_id == ffi::rdma_driver_id_RDMA_DRIVER_RXE
     }
 
+    /// Whether an arm for solicited completions is answered by none: siw.
+    pub(crate) fn ignores_solicited(&self) -> bool {
+        self.raw().ops.driver_id == ffi::rdma_driver_id_RDMA_DRIVER_SIW
+    }
+
+    /// Whether a request is sent out of its buffers themselves, also after it is done, unless it asks for a completion: siw, which
+    /// gives pages to TCP.
+    pub(crate) fn sends_in_place(&self) -> bool {
+        self.raw().ops.driver_id == ffi::rdma_driver_id_RDMA_DRIVER_SIW
+    }
+
     /// The numbers of the ports that can carry connections.
     pub(crate) fn ports(&self) -> RangeInclusive<u32> {
         1..=self.raw().phys_port_cnt

@@ -181,14 +181,18 @@ impl MrMapping<'_> {
         // SAFETY: An array of that many entries.
         unsafe { ffi::ndk_helper_sg_init_table(list.as_mut_ptr(), nents) };
         let mut left = end;
+        // The first entry begins at the offset. Told beside the list it would be lost on siw, and the region begin before its bytes.
+        let mut skipped = u64::from(offset);
         for (entry, page) in list.iter_mut().zip(pages) {
-            let len = left.min(page_size as u64);
-            // CAST: `len` is at most a page.
+            let start = page.checked_add(skipped).ok_or(EINVAL)?;
+            let until = left.min(page_size as u64);
+            // CAST: At most a page.
             // SAFETY: Writes two members of a valid entry.
-            unsafe { ffi::ndk_helper_sg_set_dma(entry, *page, len as u32) };
-            left -= len;
+            unsafe { ffi::ndk_helper_sg_set_dma(entry, start, (until - skipped) as u32) };
+            left -= until;
+            skipped = 0;
         }
-        let mut offset = offset;
+        let mut offset = 0;
         // SAFETY: The MR is valid, and ours to change by the type invariant; the list has `nents` mapped entries.
         let mapped = unsafe {
             ffi::ib_map_mr_sg(

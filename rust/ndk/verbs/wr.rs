@@ -344,6 +344,17 @@ impl<'a> SendWr<'a> {
         self
     }
 
+    /// Bytes of its pieces.
+    pub(crate) fn length(&self) -> u64 {
+        // SAFETY: `send` is valid by the type invariant.
+        let send = unsafe { &self.raw.send };
+        let pieces = usize::try_from(send.num_sge).unwrap_or(0);
+        (0..pieces)
+            // SAFETY: The list has so many pieces, and is borrowed, by the type invariant.
+            .map(|piece| unsafe { u64::from((*send.sg_list.add(piece)).length) })
+            .sum()
+    }
+
     /// Says how it is to be done. In place: a request is too large to be moved for that.
     #[inline]
     pub(crate) fn set(&mut self, how: How) {

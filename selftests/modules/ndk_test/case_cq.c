@@ -71,7 +71,7 @@ static void solicited_only(struct t *t)
 	if (!c)
 		return;
 	ndk_arm_cq(c->cq->cq, NDK_CQ_NOTIFY_SOLICITED);
-	if (!cqt_deliver(c, 0) || !cqt_quiet(c))
+	if (!cqt_deliver(c, 0) || !cqt_unsolicited(c))
 		return;
 	if (!cqt_deliver(c, NDK_OP_FLAG_SEND_AND_SOLICIT_EVENT) || !cqt_notified(c))
 		return;
@@ -155,7 +155,7 @@ static void merge(struct t *t)
 		return;
 	ndk_arm_cq(c->cq->cq, first);
 	ndk_arm_cq(c->cq->cq, second);
-	if (!cqt_deliver(c, 0) || !(stronger == 2 ? cqt_notified(c) : cqt_quiet(c)))
+	if (!cqt_deliver(c, 0) || !(stronger == 2 ? cqt_notified(c) : stronger ? cqt_unsolicited(c) : cqt_quiet(c)))
 		return;
 	if (!cqt_deliver(c, NDK_OP_FLAG_SEND_AND_SOLICIT_EVENT) || !(stronger == 1 ? cqt_notified(c) : cqt_quiet(c)))
 		return;

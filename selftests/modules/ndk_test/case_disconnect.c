@@ -205,7 +205,7 @@ static void broken_by_an_error(struct t *t)
 	if (!out)
 		return;
 	EXPECT_STATUS(t, t_post_write(&p->a, 1, out, 0, 64, 0x1000, 0x12345678, 0), 0);
-	t_take_status(&p->a, p->a.icq, 1, NDK_OPERATION_WRITE, -EREMOTEIO);
+	t_refused(&p->a, p->a.icq, 1, NDK_OPERATION_WRITE);
 	t_wait_gone(&p->a);
 	t_wait_gone(&p->b);
 	t_sleep(100);

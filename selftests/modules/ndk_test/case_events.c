@@ -15,6 +15,9 @@ struct poster {
 	struct t_end *e;
 	struct t_buf *buf;
 	bool receives;
+	int posted;
+	/* Who posts the receives for what this one sends. */
+	struct poster *peer;
 	struct completion done;
 };
 
@@ -26,9 +29,14 @@ static int post_many(void *arg)
 	int i, rc;
 
 	for (i = 0; i < POSTS && time_before(jiffies, end);) {
+		/* On iWARP a message waits for no receive. */
+		if (world.iwarp && !p->receives && smp_load_acquire(&p->peer->posted) <= i) {
+			usleep_range(2, 20);
+			continue;
+		}
 		rc = p->receives ? t_post_receive(p->e, i, p->buf, 0, 64) : t_post_send(p->e, i, p->buf, 0, 64, 0);
 		if (!rc) {
-			i++;
+			smp_store_release(&p->posted, ++i);
 		} else if (rc == -ENOBUFS) {
 			/* At once when there is room: what was taken must be out of the provider's hands by then. */
 			usleep_range(2, 20);
@@ -61,6 +69,7 @@ static void queues_in_parallel(struct t *t)
 	for (i = 0; i < 4; i++) {
 		posters[i].e = i < 2 ? &p->a : &p->b;
 		posters[i].receives = i % 2;
+		posters[i].peer = &posters[3 - i];
 		posters[i].buf = t_buf(posters[i].e, 64);
 		init_completion(&posters[i].done);
 		cqs[i] = i % 2 ? posters[i].e->rcq : posters[i].e->icq;
@@ -112,7 +121,8 @@ static void flush_ends_the_connection(struct t *t)
 	/* The peer hears of it when it sends, or when the connection is closed. */
 	t_close(t, &p->a.connector->header);
 	t_wait_gone(&p->b);
-	EXPECT_EQ(t, atomic_read(&p->a.gone), 0);
+	/* On iWARP it has ended a TCP connection, and may have heard of that before the close. */
+	EXPECT(t, atomic_read(&p->a.gone) <= world.iwarp);
 }
 
 /* --- events --------------------------------------------------------------- */

@@ -100,7 +100,7 @@ static void peer_is_refused(struct ft *f, u32 token)
 	memset(f->buf->va, 0xee, SIZE);
 	memset(f->peer->va, 0x11, SIZE);
 	EXPECT_STATUS(f->t, t_post_write(f->a, 3, f->peer, 0, 64, f->base, token, 0), 0);
-	t_take_status(f->a, f->a->icq, 3, NDK_OPERATION_WRITE, -EREMOTEIO);
+	t_refused(f->a, f->a->icq, 3, NDK_OPERATION_WRITE);
 	t_wait_gone(f->a);
 	t_wait_gone(f->b);
 	t_check_byte(f->t, f->buf->va, SIZE, 0xee, "memory whose token is not valid");
@@ -215,7 +215,9 @@ static void part_of_the_pages(struct t *t)
 	t_check_byte(t, f->buf->va + PAGE_SIZE + 1700, 500, 0xee, "behind the region");
 	/* One byte beyond. */
 	EXPECT_STATUS(t, t_post_write(f->a, 4, f->peer, 0, 1001, f->base, token, 0), 0);
-	t_take_status(f->a, f->a->icq, 4, NDK_OPERATION_WRITE, -EREMOTEIO);
+	t_refused(f->a, f->a->icq, 4, NDK_OPERATION_WRITE);
+	t_wait_gone(f->a);
+	t_wait_gone(f->b);
 	t_check_byte(t, f->buf->va + PAGE_SIZE + 1700, 500, 0xee, "behind the region");
 }
 

@@ -257,7 +257,7 @@ static void conditions(struct t *t)
 		return;
 	cqt_empty(c);
 	ndk_arm_cq(c->cq->cq, NDK_CQ_NOTIFY_SOLICITED);
-	if (!deliver_nr(c, 6) || !cqt_quiet(c))
+	if (!deliver_nr(c, 6) || !cqt_unsolicited(c))
 		return;
 	if (!cqt_deliver(c, NDK_OP_FLAG_SEND_AND_SOLICIT_EVENT) || !cqt_notified(c))
 		return;

@@ -355,6 +355,39 @@ static void lams_again_and_again(struct t *t)
 	EXPECT_EQ(t, page_ref_count(virt_to_page(va)), before);
 }
 
+#define SILENT 12
+
+/* With the success of a request the silent ones before it have succeeded as well: what they send is the consumer's again. */
+/* Proves: WRITE.ok, 6.4-silent */
+static void source_after_a_later_success(struct t *t)
+{
+	struct t_pair *p = t_pair(t, NULL);
+	struct t_region *target;
+	struct t_buf *from;
+	int round, i;
+
+	if (!p)
+		return;
+	target = t_region(&p->b, SILENT * SZ_64K, NDK_MR_FLAG_ALLOW_REMOTE_WRITE);
+	from = t_buf(&p->a, SZ_64K);
+	/* Slow, so that the device has taken more than it has sent. */
+	if (!target || !from || t_host(t, "netem a rate 100mbit"))
+		return;
+	for (round = 1; round <= 2; round++) {
+		memset(from->va, round, SZ_64K);
+		for (i = 0; i < SILENT - 1; i++)
+			EXPECT_STATUS(t, t_post_write(&p->a, i, from, 0, SZ_64K, target->base + i * SZ_64K, target->remote,
+						      NDK_OP_FLAG_SILENT_SUCCESS), 0);
+		EXPECT_STATUS(t, t_post_write(&p->a, i, from, 0, SZ_64K, target->base + i * SZ_64K, target->remote, 0), 0);
+		if (!t_take_ok(&p->a, p->a.icq, i, NDK_OPERATION_WRITE))
+			break;
+		memset(from->va, 0x99, SZ_64K);
+		if (!t_arrived(&p->a) || !t_check_byte(t, target->va, SILENT * SZ_64K, round, "written in silence"))
+			break;
+	}
+	t_host(t, "netem_off a");
+}
+
 static const struct t_case cases[] = {
 	{ "every_slot_is_filled", slots },
 	{ "no_place_for_the_answer_is_einval", no_place_for_the_answer },
@@ -366,6 +399,7 @@ static const struct t_case cases[] = {
 	{ "lam_with_a_completion", lam_with_a_completion },
 	{ "adapter_close_waits_for_a_lam", adapter_waits_for_a_lam },
 	{ "lams_again_and_again", lams_again_and_again },
+	{ "source_is_free_with_a_later_success", source_after_a_later_success },
 };
 
 T_GROUP(rules, cases);

@@ -369,7 +369,7 @@ static void below_already(struct t *t)
 /* Proves: MODIFY_SRQ.ok, 8.5-threshold-zero */
 static void threshold_is_kept(struct t *t)
 {
-	struct t_shared *s = t_shared(t, 1, 8, 2);
+	struct t_shared *s = t_shared(t, 1, t_srq_start(8, 32), 2);
 
 	if (!s || !t_shared_fill(s, 0, 3))
 		return;
@@ -497,13 +497,16 @@ static void affinity(struct t *t)
 /* Bug: B42 */
 static void depth(struct t *t)
 {
-	struct t_shared *s = t_shared(t, 1, 4, 0);
+	struct t_shared *s = t_shared(t, 1, t_srq_start(4, 63), 0);
 	struct ndk_adapter_info info;
 	struct t_await *w;
 	unsigned int i;
 
-	if (!s)
+	if (!s || !EXPECT_STATUS(t, t_srq_modify(s->srq, 4, 0), 0))
 		return;
+	/* Who cannot says so. */
+	if (world.iwarp)
+		EXPECT_STATUS(t, t_srq_modify(s->srq, 64, 0), -ENOMEM);
 	info = t_info(t, s->b[0].adapter);
 	if (!t_shared_fill(s, 0, 4))
 		return;

@@ -331,7 +331,7 @@ static void closed_in_the_completion_of_modify(struct t *t)
 
 	if (!t_end_init(t, e, SIDE_A, NULL))
 		return;
-	s = t_srq(e, 16, 0);
+	s = t_srq(e, t_srq_start(16, 32), 0);
 	if (!s)
 		return;
 	s->arg = i;
@@ -425,7 +425,7 @@ static void fails(struct t *t)
 /* Bug: B124 */
 static void device_goes(struct t *t)
 {
-	struct t_shared *s = t_shared(t, 2, 32, 4);
+	struct t_shared *s = t_shared(t, 2, t_srq_start(32, 64), 4);
 	struct t_await *w;
 	struct t_end *b;
 	void *out = t_poison();
@@ -554,7 +554,7 @@ out:
 /* Bug: B107 */
 static void crowd(struct t *t)
 {
-	struct t_shared *s = t_shared(t, T_SHARED, T_PLACES, 0);
+	struct t_shared *s = t_shared(t, T_SHARED, t_srq_start(T_PLACES, 4 * T_PLACES), 0);
 	struct crowd *c = t_alloc(t, sizeof(*c));
 	struct member *m = t_alloc(t, T_SHARED * sizeof(*m));
 	unsigned int i, depth = T_PLACES;

@@ -87,7 +87,7 @@ static void peer_is_refused(struct wt *w, u32 token, u64 at, u64 length)
 	memset(w->r->va, 0xee, SIZE);
 	memset(w->peer->va, 0x11, SIZE);
 	EXPECT_STATUS(w->t, t_post_write(w->a, 5, w->peer, 0, length, w->r->base + at, token, 0), 0);
-	t_take_status(w->a, w->a->icq, 5, NDK_OPERATION_WRITE, -EREMOTEIO);
+	t_refused(w->a, w->a->icq, 5, NDK_OPERATION_WRITE);
 	t_wait_gone(w->a);
 	t_wait_gone(w->b);
 	t_check_byte(w->t, w->r->va, SIZE, 0xee, "memory beyond the window");

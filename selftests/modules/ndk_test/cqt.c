@@ -17,17 +17,18 @@ struct cqt *cqt_setup(struct t *t, const struct t_cfg *cfg)
 	return c->in && c->out ? c : NULL;
 }
 
-bool cqt_deliver(struct cqt *c, u32 flags)
+bool cqt_send(struct cqt *c, u32 flags)
 {
 	unsigned int n = ++c->sent;
 
-	if (!EXPECT_STATUS(c->t, t_post_receive(&c->p->a, n, c->in, 0, CQT_LEN), 0) ||
-	    !EXPECT_STATUS(c->t, t_post_send(&c->p->b, n, c->out, 0, CQT_LEN, flags), 0) ||
-	    !t_take_ok(&c->p->b, c->p->b.icq, n, NDK_OPERATION_SEND))
-		return false;
-	if (world.iwarp)
-		t_sleep(50);
-	return true;
+	return EXPECT_STATUS(c->t, t_post_receive(&c->p->a, n, c->in, 0, CQT_LEN), 0) &&
+	       EXPECT_STATUS(c->t, t_post_send(&c->p->b, n, c->out, 0, CQT_LEN, flags), 0) &&
+	       t_take_ok(&c->p->b, c->p->b.icq, n, NDK_OPERATION_SEND);
+}
+
+bool cqt_deliver(struct cqt *c, u32 flags)
+{
+	return cqt_send(c, flags) && t_arrived(&c->p->b);
 }
 
 bool cqt_notified(struct cqt *c)
@@ -45,6 +46,11 @@ bool cqt_quiet(struct cqt *c)
 		return true;
 	t_fail(c->t, "a notification that nobody armed for");
 	return false;
+}
+
+bool cqt_unsolicited(struct cqt *c)
+{
+	return world.iwarp || cqt_quiet(c);
 }
 
 void cqt_empty(struct cqt *c)

@@ -16,12 +16,16 @@ struct cqt {
 };
 
 struct cqt *cqt_setup(struct t *t, const struct t_cfg *cfg);
+/* When it returns, the message is on its way to its receive at a. */
+bool cqt_send(struct cqt *c, u32 flags);
 /* When it returns, the receive has completed at a: rxe acknowledges after it placed the completion. */
 bool cqt_deliver(struct cqt *c, u32 flags);
 /* The CQ notifies, with success. */
 bool cqt_notified(struct cqt *c);
 /* It does not, for 40 ms. */
 bool cqt_quiet(struct cqt *c);
+/* Nothing solicited came, as far as the device can tell: on siw all that comes answers an arm for that. */
+bool cqt_unsolicited(struct cqt *c);
 /* Takes all results. */
 void cqt_empty(struct cqt *c);
 /* A second connection between the same two ends, on the CQs of the first. */

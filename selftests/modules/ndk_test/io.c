@@ -241,6 +241,22 @@ bool t_drain(struct t_cq *cq, unsigned int nr, int status)
 	return same;
 }
 
+bool t_arrived(struct t_end *e)
+{
+	return !world.iwarp || (EXPECT_STATUS(e->t, ndk_read(e->qp, CTX(9003), NULL, 0, 0, 0, 0), 0) &&
+				t_take_ok(e, e->icq, 9003, NDK_OPERATION_READ));
+}
+
+bool t_refused(struct t_end *e, struct t_cq *cq, unsigned long ctx, u32 type)
+{
+	struct ndk_result_ex r;
+
+	if (!world.iwarp)
+		return t_take_status(e, cq, ctx, type, -EREMOTEIO);
+	return t_take(cq, &r) && EXPECT_EQ(e->t, (long)r.request_context, ctx) && EXPECT(e->t, r.qp_context == e) &&
+	       EXPECT_EQ(e->t, r.type, type) && EXPECT(e->t, r.status || type != NDK_OPERATION_READ);
+}
+
 bool t_ping(struct t_end *from, struct t_end *to)
 {
 	struct t_buf *out = t_buf(from, 256), *in = t_buf(to, 256);

@@ -458,6 +458,8 @@ struct t_srq {
 /* The create call alone. */
 int t_srq_call(struct t_srq *s, u32 depth, u32 sge, u32 threshold, int cpu, struct t_await *w, void **out);
 struct t_srq *t_srq(struct t_end *e, u32 depth, u32 threshold);
+/* The depth to begin with for an SRQ that is to have more later: siw cannot make it larger. */
+u32 t_srq_start(u32 depth, u32 most);
 int t_srq_modify(struct t_srq *s, u32 depth, u32 threshold);
 /* It notifies, or it does not. */
 bool t_srq_low(struct t_srq *s);
@@ -522,6 +524,16 @@ bool t_no_result(struct t_cq *cq, unsigned int ms);
 /* Empties a CQ until nr results came; all with this status. */
 bool t_drain(struct t_cq *cq, unsigned int nr, int status);
 /* One message from one end to the other; proves that the connection works. */
+/*
+ * All that the end has sent and written is with its peer. On InfiniBand and RoCE that is what success says; on iWARP it says that it is
+ * on its way, and a read of nothing comes back when it is there.
+ */
+bool t_arrived(struct t_end *e);
+/*
+ * The result of a request that the peer's device refuses. On iWARP the end of the connection tells it, and the request, unless it is a
+ * read, may have succeeded.
+ */
+bool t_refused(struct t_end *e, struct t_cq *cq, unsigned long ctx, u32 type);
 bool t_ping(struct t_end *from, struct t_end *to);
 
 /* Registered memory of an end, as the peer may use it. */

@@ -50,6 +50,11 @@ struct t_srq *t_srq(struct t_end *e, u32 depth, u32 threshold)
 	return s;
 }
 
+u32 t_srq_start(u32 depth, u32 most)
+{
+	return world.iwarp ? most : depth;
+}
+
 int t_srq_modify(struct t_srq *s, u32 depth, u32 threshold)
 {
 	struct t_await *w = t_await(s->t, "modify SRQ");
