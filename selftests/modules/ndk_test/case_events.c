@@ -30,13 +30,13 @@ static int post_many(void *arg)
 
 	for (i = 0; i < POSTS && time_before(jiffies, end);) {
 		/* On iWARP a message waits for no receive. */
-		if (world.iwarp && !p->receives && smp_load_acquire(&p->peer->posted) <= i) {
+		if (world.iwarp && !p->receives && READ_ONCE(p->peer->posted) <= i) {
 			usleep_range(2, 20);
 			continue;
 		}
 		rc = p->receives ? t_post_receive(p->e, i, p->buf, 0, 64) : t_post_send(p->e, i, p->buf, 0, 64, 0);
 		if (!rc) {
-			smp_store_release(&p->posted, ++i);
+			WRITE_ONCE(p->posted, ++i);
 		} else if (rc == -ENOBUFS) {
 			/* At once when there is room: what was taken must be out of the provider's hands by then. */
 			usleep_range(2, 20);
