@@ -153,6 +153,12 @@ const HELD: u32 = 1 << 8;
 /// A request failed since the callback became due.
 const URGENT: u32 = 1 << 9;
 
+/// The queue has a fault, reported or not.
+const FAULTY: u32 = OVERRUN | FATAL;
+/// Nothing is called any more.
+const DEAF: u32 = CLOSING | DEAD;
+/// A callback that is due neither waits nor goes away again.
+const HASTY: u32 = FAULTY | URGENT | RUNNING;
 /// What a callback that is due has beside its arm.
 const DUE: u32 = QUEUED | HELD | URGENT;
 
@@ -200,7 +206,7 @@ impl Arm {
     /// The consumer serializes this against polling (section 7.3).
     pub fn arm(&self, kind: ArmType) -> ArmAction {
         self.update(|word| {
-            if word & (CLOSING | DEAD) != 0 {
+            if word & DEAF != 0 {
                 return (word, ArmAction::Nothing);
             }
             let strength = (word & ARMED).max(kind.strength());
@@ -208,7 +214,7 @@ impl Arm {
             if word & QUEUED != 0 {
                 return (armed, ArmAction::Nothing);
             }
-            if word & (OVERRUN | FATAL) != 0 {
+            if word & FAULTY != 0 {
                 // INVARIANT: Armed, and neither closing nor dead.
                 return (armed | QUEUED, kick_action(word));
             }
@@ -237,7 +243,7 @@ impl Arm {
             if word & QUEUED != 0 {
                 return (word | urgent, word & HELD != 0);
             }
-            if word & (CLOSING | DEAD) != 0 || word & ARMED < needed {
+            if word & DEAF != 0 || word & ARMED < needed {
                 return (word, false);
             }
             // INVARIANT: Armed, and neither closing nor dead.
@@ -250,7 +256,7 @@ impl Arm {
     /// The first fault is kept.
     pub fn fault(&self, fault: Fault) -> bool {
         self.update(|word| {
-            if word & (OVERRUN | FATAL) != 0 {
+            if word & FAULTY != 0 {
                 return (word, false);
             }
             let latched = word | fault.bits();
@@ -271,7 +277,7 @@ impl Arm {
     /// From then on every completion kicks: so the bottom half looks at what there is *after* this call.
     pub fn hold(&self) -> bool {
         self.update(|word| {
-            if word & QUEUED == 0 || word & (OVERRUN | FATAL | URGENT | RUNNING) != 0 {
+            if word & QUEUED == 0 || word & HASTY != 0 {
                 return (word, false);
             }
             // INVARIANT: Queued, and nothing runs.
@@ -319,7 +325,7 @@ impl Arm {
     /// when a callback is due after all, or none was.
     pub fn withdraw(&self) -> Option<Lower> {
         self.update(|word| {
-            if word & QUEUED == 0 || word & (OVERRUN | FATAL | URGENT | RUNNING) != 0 {
+            if word & QUEUED == 0 || word & HASTY != 0 {
                 return (word, None);
             }
             let lower = if word & ARMED == ArmType::Any.strength() {
@@ -339,7 +345,7 @@ impl Arm {
 
     /// Whether a fault has been seen: the queue and its queue pairs are not usable any more.
     pub fn is_faulty(&self) -> bool {
-        self.word.load_acquire() & (OVERRUN | FATAL) != 0
+        self.word.load_acquire() & FAULTY != 0
     }
 
     /// The type that is armed, if any.

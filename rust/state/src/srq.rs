@@ -329,12 +329,16 @@ const ASKED: u64 = 1 << 34;
 const HEARD: u64 = 1 << 35;
 /// It came before the look that is under way.
 const BEFORE: u64 = 1 << 36;
+/// All of the arm in force, but for its threshold.
+const ARM: u64 = RISING | ARMED | ASKED | HEARD | BEFORE;
 /// A callback is due, since the number fell.
 const LOW: u64 = 1 << 37;
 /// The queue failed.
 const FAILED: u64 = 1 << 38;
 /// A callback is due, since the queue failed.
 const TELL: u64 = 1 << 39;
+/// Either.
+const DUE: u64 = LOW | TELL;
 /// Close has been called.
 const CLOSING: u64 = 1 << 40;
 /// How often the device was armed and has not answered. Once it is full it stays so.
@@ -384,7 +388,7 @@ impl Alarm {
 
     /// The word when the callback is due.
     const fn fired(word: u64) -> u64 {
-        word & !(ARMED | HEARD | BEFORE) | LOW
+        word & !ARM | LOW
     }
 
     /// The word when the device has been armed.
@@ -430,7 +434,7 @@ impl Alarm {
                 return (word, ());
             }
             // INVARIANT: Neither closing nor failed.
-            let kept = word & !(THRESHOLD | RISING | ASKED | HEARD | BEFORE);
+            let kept = word & !(THRESHOLD | ARM);
             (kept | u64::from(threshold) | ARMED, ())
         });
     }
@@ -508,7 +512,7 @@ impl Alarm {
                 return (word, false);
             }
             // INVARIANT: Neither rising nor armed.
-            let failed = word & !(RISING | ARMED | HEARD | BEFORE) | FAILED;
+            let failed = word & !ARM | FAILED;
             if word & CLOSING != 0 {
                 (failed, false)
             } else {
@@ -526,7 +530,7 @@ impl Alarm {
     /// called at all. After a failure there is nothing more to say.
     pub fn begin_callback(&self) -> Option<Status> {
         self.update(|word| {
-            let rest = word & !(LOW | TELL);
+            let rest = word & !DUE;
             if word & TELL != 0 {
                 (rest, Some(Status::InternalError))
             } else if word & LOW != 0 && word & FAILED == 0 {
@@ -540,10 +544,7 @@ impl Alarm {
     /// The queue is being closed: no callback starts any more.
     pub fn close(&self) {
         // INVARIANT: Nothing is armed or due.
-        self.update(|word| {
-            let rest = word & !(RISING | ARMED | HEARD | BEFORE | LOW | TELL);
-            (rest | CLOSING, ())
-        });
+        self.update(|word| (word & !(ARM | DUE) | CLOSING, ()));
     }
 
     /// Whether it waits for the number to fall.

@@ -6,8 +6,9 @@
 
 use ndk_state::arm::{Arm, ArmAction, ArmType, Fault, Lower, Placed};
 use ndk_state::status::Status;
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::Mutex;
+use std::time::{Duration, Instant};
 
 const TYPES: [ArmType; 3] = [ArmType::Errors, ArmType::Any, ArmType::Solicited];
 
@@ -476,9 +477,30 @@ struct Shared {
     placed: AtomicU32,
     wanted: AtomicU32,
     calls: AtomicU32,
+    /// One of the threads has ended, as it should or not.
+    over: AtomicBool,
+}
+
+/// Ends the other thread's waits.
+struct Ends<'a>(&'a Shared);
+
+impl Drop for Ends<'_> {
+    fn drop(&mut self) {
+        self.0.over.store(true, Ordering::SeqCst);
+    }
 }
 
 impl Shared {
+    fn wait(&self, count: &AtomicU32, value: u32) {
+        let mut since = None;
+        while count.load(Ordering::SeqCst) < value {
+            let waited = since.get_or_insert_with(Instant::now).elapsed();
+            let over = self.over.load(Ordering::SeqCst) && count.load(Ordering::SeqCst) < value;
+            assert!(!over && waited < Duration::from_secs(5), "nobody comes");
+            std::thread::yield_now();
+        }
+    }
+
     fn bottom_half(&self) {
         // The callback does nothing, so whoever is kicked ends it before somebody else is.
         if let Some(status) = self.arm.begin_callback() {
@@ -517,12 +539,6 @@ impl Shared {
     }
 }
 
-fn wait(count: &AtomicU32, value: u32) {
-    while count.load(Ordering::SeqCst) < value {
-        std::thread::yield_now();
-    }
-}
-
 /// A completion between an empty poll and the arm, or at the same time as it, a million times.
 // Proves: 7.4-fires, 7.4-new-since, 7.4-one-shot
 // Bug: B29, K6
@@ -535,30 +551,33 @@ fn a_million_rounds_lose_no_notification_and_make_none_too_many() {
         placed: AtomicU32::new(0),
         wanted: AtomicU32::new(0),
         calls: AtomicU32::new(0),
+        over: AtomicBool::new(false),
     };
     std::thread::scope(|scope| {
         scope.spawn(|| {
+            let _ends = Ends(&shared);
             for round in 1..=ROUNDS {
                 // Every tenth round two threads; the others would only wait for each other.
                 if round % 10 == 0 {
-                    wait(&shared.wanted, round);
+                    shared.wait(&shared.wanted, round);
                     shared.place();
                 }
             }
         });
+        let _ends = Ends(&shared);
         for round in 1..=ROUNDS {
             assert_eq!(shared.lower.lock().unwrap().entries, 0);
             if round % 10 == 0 {
                 shared.wanted.store(round, Ordering::SeqCst);
                 if round % 20 == 0 {
-                    wait(&shared.placed, round);
+                    shared.wait(&shared.placed, round);
                 }
             } else {
                 shared.place();
             }
             shared.arm();
-            wait(&shared.calls, round);
-            wait(&shared.placed, round);
+            shared.wait(&shared.calls, round);
+            shared.wait(&shared.placed, round);
             shared.lower.lock().unwrap().entries -= 1;
             // The device may be armed still; nobody hears of that.
             assert_eq!(shared.calls.load(Ordering::SeqCst), round);

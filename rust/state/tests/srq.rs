@@ -359,6 +359,81 @@ fn an_answered_arm_leaves_no_doubt() {
     assert_eq!(alarm.event(), Heard::Kick);
 }
 
+/// An alarm whose device was armed twice for 3 and twice for 2, as far as it has not answered.
+fn doubtful() -> Alarm {
+    let alarm = Alarm::new(0);
+    for threshold in [3, 2] {
+        alarm.arm(threshold);
+        assert_eq!(alarm.ask(), Some(threshold));
+        assert_eq!(alarm.ask(), Some(threshold));
+    }
+    alarm
+}
+
+#[test]
+fn what_was_heard_is_kept_until_somebody_looks() {
+    // Twice before the device is armed again, and between two times that it is.
+    let alarm = doubtful();
+    assert_eq!(alarm.event(), Heard::Look);
+    assert_eq!(alarm.event(), Heard::Look);
+    assert_eq!(alarm.ask(), Some(2));
+    assert!(alarm.look(4, 3));
+    let alarm = doubtful();
+    for _ in 0..2 {
+        assert_eq!(alarm.event(), Heard::Look);
+        assert_eq!(alarm.ask(), Some(2));
+    }
+    assert!(alarm.look(4, 3));
+    // Not beyond the look, nor beyond the arm that it was heard for.
+    let alarm = doubtful();
+    assert_eq!(alarm.event(), Heard::Look);
+    assert_eq!(alarm.ask(), Some(2));
+    assert!(!alarm.look(5, 3));
+    assert!(!alarm.look(4, 3));
+    for is_asked in [false, true] {
+        let alarm = doubtful();
+        assert_eq!(alarm.event(), Heard::Look);
+        assert!(!is_asked || alarm.ask().is_some());
+        alarm.arm(2);
+        assert_eq!(alarm.ask(), Some(2));
+        assert!(!alarm.look(4, 3));
+        assert_eq!(alarm.begin_callback(), None);
+    }
+}
+
+#[test]
+fn a_device_that_was_armed_twice_answers_last_for_this_arm() {
+    let alarm = Alarm::new(0);
+    alarm.arm(2);
+    assert_eq!(alarm.ask(), Some(2));
+    assert_eq!(alarm.ask(), Some(2));
+    assert_eq!(alarm.event(), Heard::Look);
+    assert_eq!(alarm.event(), Heard::Kick);
+}
+
+/// Proves: SRQ_NOTIFICATION_CALLBACK.ok
+#[test]
+fn two_falls_before_the_callback_are_one() {
+    let alarm = Alarm::new(0);
+    for _ in 0..2 {
+        alarm.arm(2);
+        assert!(alarm.look(1, 0));
+    }
+    assert_eq!(alarm.begin_callback(), Some(Status::Success));
+    assert_eq!(alarm.begin_callback(), None);
+}
+
+/// Nothing is told of the number of receives any more.
+fn is_deaf(alarm: &Alarm) -> bool {
+    alarm.arm(4);
+    !alarm.is_armed()
+        && !alarm.posted(4)
+        && alarm.ask().is_none()
+        && alarm.event() == Heard::Nothing
+        && !alarm.retired(0)
+        && !alarm.look(0, 9)
+}
+
 /// Proves: SRQ_NOTIFICATION_CALLBACK.ok
 #[test]
 fn a_failure_is_told_once_armed_or_not() {
@@ -368,12 +443,14 @@ fn a_failure_is_told_once_armed_or_not() {
         assert!(alarm.fail());
         assert!(!alarm.fail());
         assert!(alarm.is_faulty());
-        alarm.arm(4);
-        assert!(!alarm.is_armed());
-        assert!(!alarm.posted(4));
+        assert!(is_deaf(&alarm));
         assert_eq!(alarm.begin_callback(), Some(Status::InternalError));
         assert_eq!(alarm.begin_callback(), None);
     }
+    let alarm = doubtful();
+    assert_eq!(alarm.event(), Heard::Look);
+    assert!(alarm.fail());
+    assert!(is_deaf(&alarm));
 }
 
 #[test]
@@ -394,11 +471,22 @@ fn a_closing_queue_says_nothing() {
     assert!(alarm.look(0, 0));
     alarm.close();
     assert_eq!(alarm.begin_callback(), None);
-    alarm.arm(4);
-    assert!(!alarm.is_armed());
-    assert_eq!(alarm.event(), Heard::Nothing);
-    assert!(!alarm.fail());
+    assert!(is_deaf(&alarm));
+    assert!(!alarm.fail() && alarm.is_faulty());
     assert_eq!(alarm.begin_callback(), None);
+    for alarm in [Alarm::new(4), Alarm::new(0), doubtful()] {
+        alarm.arm(4);
+        alarm.close();
+        alarm.close();
+        assert!(!alarm.is_faulty() && is_deaf(&alarm));
+    }
+    let alarm = Alarm::new(4);
+    assert!(alarm.fail());
+    alarm.close();
+    assert_eq!(alarm.begin_callback(), None);
+    let alarm = Alarm::new(4);
+    alarm.close();
+    assert!(!alarm.posted(4));
 }
 
 proptest! {
