@@ -103,6 +103,11 @@ def per_connection(run):
     return run["samples"][BYTES] / run["qps"]
 
 
+def per_connection_made(run):
+    """Where the clock counts instructions."""
+    return run["elapsed_ns"] / run["count"]
+
+
 def layer_rate(run):
     """Messages a second: a receive, a send and two polls for each."""
     return run["count"] * 1e9 / (run["samples"][RECEIVE] + run["samples"][SEND] + run["samples"][POLL])
@@ -207,6 +212,12 @@ def instructions():
     for measurement in layer("insn", 150, ticks=1):
         measurement.pairs = 3
         yield measurement
+    yield Measurement(
+        "M6i",
+        "connect, accept, close; 1 in flight, stub device",
+        [Figure("", "insn", per_connection_made)],
+        pairs=3, test="connect", depth=1, iters=200,
+    )
 
 
 WORLDS = {"rxe": over_rxe, "nulldev": over_nulldev, "instructions": instructions}
