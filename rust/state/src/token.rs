@@ -451,10 +451,10 @@ impl FastRegister {
             let capacity = u64::from(self.pages)
                 .checked_mul(u64::from(page_size))?
                 .checked_sub(u64::from(self.first_byte))?;
+            // Less than a page, and so is what equals it.
             let offset = self.base.checked_rem(u64::from(page_size))?;
             let fits = self.pages != 0
                 && self.pages <= max_pages
-                && self.first_byte < page_size
                 && self.length <= capacity
                 && offset == u64::from(self.first_byte)
                 && is_range(self.base, self.length);

@@ -64,6 +64,25 @@ const FAST: [(State, usize, State); 5] = [
     (State::Initialized, 9, State::Initialized),
 ];
 
+#[test]
+fn states_have_names_and_room_for_their_windows() {
+    let names = STATES.map(State::name);
+    let expected = [
+        "created",
+        "registering",
+        "registered",
+        "registered",
+        "registered",
+        "registered",
+        "deregistering",
+        "initializing",
+        "initialized",
+    ];
+    assert_eq!(names, expected);
+    // As many as stand above the eight bits of the state.
+    assert_eq!(MAX_WINDOWS, u32::MAX >> 8);
+}
+
 /// Proves: 7.7-mr-kind, 7.7-mr-again, 7.7-mw-busy
 #[test]
 fn every_state_takes_only_its_own_events() {
