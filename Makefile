@@ -19,7 +19,7 @@ help:
 	@echo '  make test                     all suites, on the uml-debug, debug and stock kernels'
 	@echo '  make check [T=name]           the selftests, or one of them, on uml-debug: the inner loop'
 	@echo '  make coverage                 the lines of the state machines that no test runs'
-	@echo '  make mutants                  whether the tests notice small changes of the state machines (an hour)'
+	@echo '  make mutants                  whether the tests notice small changes of the state machines (half an hour)'
 	@echo '  make race                     the selftests on a kernel that looks for data races'
 	@echo '  make perf                     performance beside raw kernel verbs; writes perf/latest.json'
 	@echo '  make soak [SEED=n]            30 minutes of random operations on uml-debug; a seed repeats them'
