@@ -10,6 +10,8 @@ EXCEPT='reject_in_the_completion|closed_while_accept(_ex)?_is_pending|accepting_
 EXCEPT+='|closed_between_two_looks|peer_(silent|dead)|silence_under_traffic|closed_while_the_peer_thinks|closed_before_a_pending_connect'
 # It keeps the read limits that were asked for.
 EXCEPT+='|read_limits_(are_the_smaller_ones|of_zero_at_the_passive_side)'
+# It may lose the private data of a reject.
+EXCEPT+='|private_data_of_a_reject'
 # It flushes a QP whose peer disconnects.
 EXCEPT+='|event_does_not_flush|answered_in_the_event'
 # It leaves a request unanswered that comes while its listener goes.

@@ -518,8 +518,10 @@ bool t_establish(struct t_end *a, struct t_listener *l, struct t_end *b)
 	if (!connect)
 		return false;
 	incoming = t_incoming(l);
-	if (!incoming)
+	if (!incoming) {
+		t_note(a->t, "the connect %s", t_has_left(connect) ? t_errname(t_join(connect)) : "pends");
 		return false;
+	}
 	accept = t_accept_start(b, incoming);
 	if (!accept || !EXPECT_STATUS(a->t, t_join(connect), 0))
 		return false;

@@ -16,13 +16,19 @@ const char *const t_stage_names[STATES] = {
 static bool send_some(struct t_end *e)
 {
 	struct t_buf *buf = t_buf(e, SZ_64K);
-	int i;
+	int i, rc;
 
-	/* Nobody receives: they stay outstanding. */
 	for (i = 0; buf && i < 8; i++)
-		if (!EXPECT_STATUS(e->t, t_post_receive(e, i, buf, 0, 64), 0) ||
-		    !EXPECT_STATUS(e->t, t_post_send(e, i, buf, 0, SZ_64K, 0), 0))
+		if (!EXPECT_STATUS(e->t, t_post_receive(e, i, buf, 0, 64), 0))
 			return false;
+	/* Nobody receives: they stay outstanding, or iWARP ends the connection. */
+	for (i = 0; buf && i < 8; i++) {
+		rc = t_post_send(e, i, buf, 0, SZ_64K, 0);
+		if (world.iwarp && i && rc == -ENOTCONN)
+			break;
+		if (!EXPECT_STATUS(e->t, rc, 0))
+			return false;
+	}
 	return buf;
 }
 
