@@ -192,8 +192,9 @@ impl Qp {
         // NDKPI: a consumer that closes an object is not inside of a call on it, and makes none any more.
         this.drain(ctx, |_| ());
         this.gather(ctx);
-        // SAFETY: The consumer does not look, as above. A connector that does would hold the QP, and its close would pend. The
-        // registry does not, by this function's condition. The work item that flushes has ended, the other one never looks, and who watches holds the close up.
+        // SAFETY: The consumer does not look, as above. A connector that does would hold the QP, and its close would pend; so
+        // would it for one who watches. The registry does not, by this function's condition. The work item that flushes has ended,
+        // and the other one never looks.
         drop(unsafe { this.lower.take_unseen() });
         this.bury(ctx);
     }
