@@ -190,7 +190,8 @@ impl Connector {
         )
     }
 
-    /// Takes the connection that the peer has accepted. `on_disconnect` is called, in softirq context, if it ends other than by us.
+    /// Takes the connection that the peer has accepted. `on_disconnect` is called, in softirq context, if it ends other than by
+    /// us.
     pub(crate) fn complete_connect<D, N>(&mut self, on_disconnect: D, how: N) -> N::Return
     where
         D: FnOnce() + Send + 'static,

@@ -62,7 +62,8 @@ impl Default for QpParams {
 
 /// A queue pair.
 ///
-/// Posts need `&mut`, as they must not overlap. The number given with a post comes back in its result. A post that fails has none.
+/// Posts need `&mut`, as they must not overlap. The number given with a post comes back in its result. A post that fails has
+/// none.
 pub(crate) struct Qp(Owned<ffi::ndk_qp>);
 
 #[inline]

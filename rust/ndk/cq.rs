@@ -10,7 +10,8 @@
 //! A failed request answers an arm for solicited completions as well, and devices say so; rxe does not. On devices in software
 //! the provider therefore looks for failures itself while a CQ is armed so, every [`WATCH_MS`].
 //!
-//! What it is made of on the device, and how that changes, is in `cq/lowers.rs`. Moderation is in `cq/moderation.rs`: the work item lets a notification that is due wait for more.
+//! What it is made of on the device, and how that changes, is in `cq/lowers.rs`. Moderation is in `cq/moderation.rs`: the work
+//! item lets a notification that is due wait for more.
 
 use crate::{
     adapter::Adapter,

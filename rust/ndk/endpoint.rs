@@ -178,7 +178,8 @@ impl Table {
         Ok(self.endpoint(local, taken, User::Connection(peer)))
     }
 
-    /// Takes one more connection over the endpoint `local` of a listener or of a shared endpoint. Any context that `flags` allows.
+    /// Takes one more connection over the endpoint `local` of a listener or of a shared endpoint. Any context that `flags`
+    /// allows.
     ///
     /// # Errors
     ///

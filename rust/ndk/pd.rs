@@ -150,8 +150,8 @@ impl Pd {
         self.lower.get(ctx)
     }
 
-    /// An MR that is never registered, where the device needs barriers: there an invalidation waits until all requests of its QP that
-    /// stand before it are complete, so that one of this MR is nothing else. Sleeps.
+    /// An MR that is never registered, where the device needs barriers: there an invalidation waits until all requests of its
+    /// QP that stand before it are complete, so that one of this MR is nothing else. Sleeps.
     pub(crate) fn barrier(&self, _ctx: &MaySleep) -> Option<Arc<FastMr>> {
         self.barrier.lock().clone()
     }

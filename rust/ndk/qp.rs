@@ -344,8 +344,8 @@ impl Lower for Qp {
 ///
 /// # Errors
 ///
-/// `InvalidParameter` over a limit, for a CQ of another adapter or an SRQ of another PD, `InternalError` for an SRQ that has failed,
-/// `InsufficientResources`, `DeviceRemoved`.
+/// `InvalidParameter` over a limit, for a CQ of another adapter or an SRQ of another PD, `InternalError` for an SRQ that has
+/// failed, `InsufficientResources`, `DeviceRemoved`.
 pub(crate) fn create(
     pd: &Arc<Pd>,
     receive_cq: &Arc<Cq>,

@@ -54,8 +54,8 @@ pub(crate) trait Lower: Send + Sync {
     /// Destroys what is on the device, and ends what waits for it. Called at most once.
     fn revoke(self: Arc<Self>, ctx: &MaySleep);
 
-    /// Looks whether the device goes on with what is there, which was seen before as `watch` says, and ends what does not. Returns
-    /// what to go on with where something waits for the device.
+    /// Looks whether the device goes on with what is there, which was seen before as `watch` says, and ends what does not.
+    /// Returns what to go on with where something waits for the device.
     fn look(self: Arc<Self>, _watch: Watch, _ctx: &MaySleep) -> Option<Watch> {
         None
     }

@@ -2,9 +2,9 @@
 
 //! Requests that a device forgets.
 //!
-//! NDKPI: every request that was accepted has a result. rxe can stop with a queue for good and not say so (`limits.rst`). On such a
-//! device somebody looks at all QPs of a port every [`LOOK_MS`] while there are any, and ends the connections whose requests have
-//! not moved for long. What was seen is kept here, and only of QPs in which something waits.
+//! NDKPI: every request that was accepted has a result. rxe can stop with a queue for good and not say so (`limits.rst`). On
+//! such a device somebody looks at all QPs of a port every [`LOOK_MS`] while there are any, and ends the connections whose
+//! requests have not moved for long. What was seen is kept here, and only of QPs in which something waits.
 
 use crate::{
     ctx::MaySleep,

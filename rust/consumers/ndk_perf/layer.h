@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What the layer costs by the call, over a device that costs little (ndk_nulldev): ours in layer_ours.c, verbs in layer_raw.c, step by
- * step the same. Both ends in one thread, with LAYER_BATCH requests at a time, spread over the QPs.
+ * What the layer costs by the call, over a device that costs little (ndk_nulldev): ours in layer_ours.c, verbs in layer_raw.c,
+ * step by step the same. Both ends in one thread, with LAYER_BATCH requests at a time, spread over the QPs.
  */
 #ifndef NDK_PERF_LAYER_H
 #define NDK_PERF_LAYER_H

@@ -10,10 +10,11 @@
 //! close
 //! ```
 //!
-//! `run` returns when the measurement is over. `result` then says `test side count elapsed_ns`, `samples` has the time of each operation
-//! in ns, where the test times them. Tests: send_latency (to and fro), write_latency, read_latency, write_stream, read_stream,
-//! send_rate, connect (`depth` at a time), register, list_read, list_write, layer (over ndk_nulldev; samples are the totals of receives, sends, polls, arms and
-//! notifications, in ticks of the processor with `ticks`, and with `count` the bytes that `qps` connections take).
+//! `run` returns when the measurement is over. `result` then says `test side count elapsed_ns`, `samples` has the time of each
+//! operation in ns, where the test times them. Tests: send_latency (to and fro), write_latency, read_latency, write_stream,
+//! read_stream, send_rate, connect (`depth` at a time), register, list_read, list_write, layer (over ndk_nulldev; samples are
+//! the totals of receives, sends, polls, arms and notifications, in ticks of the processor with `ticks`, and with `count` the
+//! bytes that `qps` connections take).
 
 use kernel::{
     debugfs::{

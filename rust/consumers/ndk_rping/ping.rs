@@ -3,8 +3,8 @@
 //! The protocol, as the handler of a connection's CQ: all of it runs in softirq context.
 //!
 //! A message is 16 bytes: address, token and size of a buffer, big endian. A round: the client sends its source buffer, the
-//! server reads it, and sends a message whose content does not matter; the client sends its sink buffer, the server writes there what it
-//! read, up to the first zero byte, and sends again.
+//! server reads it, and sends a message whose content does not matter; the client sends its sink buffer, the server writes
+//! there what it read, up to the first zero byte, and sends again.
 
 use crate::{
     client::{

@@ -151,7 +151,8 @@ impl Connector {
         self.go_on(lower, inner, id, epoch, ctx);
     }
 
-    /// Does what waits to be done for the attempt `epoch`, as far as the handler of its `id` can, and leaves the rest to the worker.
+    /// Does what waits to be done for the attempt `epoch`, as far as the handler of its `id` can, and leaves the rest to the
+    /// worker.
     pub(super) fn go_on<'a>(
         self: &'a Arc<Self>,
         lower: Option<Guard<'_, Option<CmId>, MutexBackend>>,
@@ -319,7 +320,8 @@ impl Connector {
         self.inner.lock().report(epoch, report);
     }
 
-    /// Whether the consumer is to be told that the peer is gone: it wants to know, and has not ended the connection itself by now.
+    /// Whether the consumer is to be told that the peer is gone: it wants to know, and has not ended the connection itself by
+    /// now.
     fn raise(self: &Arc<Self>) -> bool {
         let Ok(held) = Held::callback(self) else {
             return false;

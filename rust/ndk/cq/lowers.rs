@@ -3,9 +3,9 @@
 //! The CQs on the device below a CQ, the QPs on each of them, and the change of its depth.
 //!
 //! Verbs cannot resize a CQ of the kernel's. So a CQ is a list of them, and almost always a list of one. While no QP is on the
-//! newest, a new one takes its place. Else a new one is added, which QPs created from then on use; one that its last QP has left is
-//! destroyed. Both queues of a QP that share a CQ are on the same one, and stay there, so their order is kept. To become smaller is
-//! a matter of numbers. What may be done is decided in `rust/state/src/resize.rs`.
+//! newest, a new one takes its place. Else a new one is added, which QPs created from then on use; one that its last QP has
+//! left is destroyed. Both queues of a QP that share a CQ are on the same one, and stay there, so their order is kept. To
+//! become smaller is a matter of numbers. What may be done is decided in `rust/state/src/resize.rs`.
 
 use super::Cq;
 use crate::{

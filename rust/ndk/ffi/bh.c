@@ -2,13 +2,13 @@
 /*
  * Where consumers are called: work items in softirq context, a queue and a tasklet for each CPU.
  *
- * A workqueue with WQ_BH does the same. But it takes the lock of its pool, with interrupts off, five times for each item, and has a way of
- * its own into softirq for each that comes alone; here what is due at the same time shares one, and an item costs a few atomic
- * operations. It is what a callback costs (Documentation/performance.rst, M5 and M6).
+ * A workqueue with WQ_BH does the same. But it takes the lock of its pool, with interrupts off, five times for each item, and
+ * has a way of its own into softirq for each that comes alone; here what is due at the same time shares one, and an item costs
+ * a few atomic operations. It is what a callback costs (Documentation/performance.rst, M5 and M6).
  *
- * The items are those of the kernel crate, struct work_struct, which never see a workqueue: of @data two bits are used, and of @entry the first
- * pointer. An item is either idle, or pending: in a queue, or running, or both running and due once more; then whoever runs
- * it queues it again.
+ * The items are those of the kernel crate, struct work_struct, which never see a workqueue: of @data two bits are used, and of
+ * @entry the first pointer. An item is either idle, or pending: in a queue, or running, or both running and due once more; then
+ * whoever runs it queues it again.
  */
 #include <linux/delay.h>
 #include <linux/interrupt.h>

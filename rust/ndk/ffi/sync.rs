@@ -309,8 +309,8 @@ impl BhQueue {
         // SAFETY: The callee returns false only if the item is queued already. The item is `'static` and `Send`.
         let queued = unsafe {
             RawWorkItem::<ID>::__enqueue(item, |work| {
-                // SAFETY: The queue is started by the type invariant, and `work` is valid by the contract of `__enqueue`. Only this
-                // function queues it.
+                // SAFETY: The queue is started by the type invariant, and `work` is valid by the contract of `__enqueue`. Only
+                // this function queues it.
                 ffi::ndk_bh_queue(work, cpu.unwrap_or(-1))
             })
         };

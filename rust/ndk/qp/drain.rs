@@ -193,8 +193,8 @@ impl Qp {
         this.drain(ctx, |_| ());
         this.gather(ctx);
         // SAFETY: The consumer does not look, as above. A connector that does would hold the QP, and its close would pend; so
-        // would it for one who watches. The registry does not, by this function's condition. The work item that flushes has ended,
-        // and the other one never looks.
+        // would it for one who watches. The registry does not, by this function's condition. The work item that flushes has
+        // ended, and the other one never looks.
         drop(unsafe { this.lower.take_unseen() });
         this.bury(ctx);
     }
@@ -206,8 +206,8 @@ impl Qp {
         }
     }
 
-    /// Reports what the device did not complete as cancelled. No completion of the QP is left in its CQs, so its SRQ can forget it:
-    /// another QP may have its address from now on.
+    /// Reports what the device did not complete as cancelled. No completion of the QP is left in its CQs, so its SRQ can forget
+    /// it: another QP may have its address from now on.
     fn bury(&self, ctx: &MaySleep) {
         if !self.is_drained() {
             self.collect(ctx);

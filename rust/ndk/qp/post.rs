@@ -184,8 +184,8 @@ impl Qp {
         let tag = Tag::new(operation, silent);
         let (wr_id, place) = self.send.fill(&reservation, tag, context);
         let mut request = build(wr_id, place)?;
-        // NDKPI: the buffers are the consumer's again with any success behind it. siw copies what asks for a completion, and what is
-        // less than a page.
+        // NDKPI: the buffers are the consumer's again with any success behind it. siw copies what asks for a completion, and
+        // what is less than a page.
         if self.sends_in_place && request.length() >= PAGE_SIZE as u64 {
             reservation.signalled = true;
         }

@@ -316,9 +316,9 @@ impl DeviceRef {
         unsafe { ffi::ndk_helper_ib_uses_virt_dma(self.as_raw()) }
     }
 
-    /// Whether requests that are not sent have to be kept out of the way of a retry: rxe. A retry performs the registrations behind
-    /// what is sent again a second time, which then fail; and what is fenced, and sent again, waits for itself if it is a read,
-    /// or for reads behind it. Its invalidations wait for all that is before them, so no retry comes to those.
+    /// Whether requests that are not sent have to be kept out of the way of a retry: rxe. A retry performs the registrations
+    /// behind what is sent again a second time, which then fail; and what is fenced, and sent again, waits for itself if it is
+    /// a read, or for reads behind it. Its invalidations wait for all that is before them, so no retry comes to those.
     pub(crate) fn needs_barriers(&self) -> bool {
         self.raw().ops.driver_id == ffi::rdma_driver_id_RDMA_DRIVER_RXE
     }
@@ -334,8 +334,8 @@ impl DeviceRef {
         self.raw().ops.driver_id == ffi::rdma_driver_id_RDMA_DRIVER_SIW
     }
 
-    /// Whether a request is sent out of its buffers themselves, also after it is done, unless it asks for a completion: siw, which
-    /// gives pages to TCP.
+    /// Whether a request is sent out of its buffers themselves, also after it is done, unless it asks for a completion: siw,
+    /// which gives pages to TCP.
     pub(crate) fn sends_in_place(&self) -> bool {
         self.raw().ops.driver_id == ffi::rdma_driver_id_RDMA_DRIVER_SIW
     }

@@ -181,7 +181,8 @@ impl MrMapping<'_> {
         // SAFETY: An array of that many entries.
         unsafe { ffi::ndk_helper_sg_init_table(list.as_mut_ptr(), nents) };
         let mut left = end;
-        // The first entry begins at the offset. Told beside the list it would be lost on siw, and the region begin before its bytes.
+        // The first entry begins at the offset. Told beside the list it would be lost on siw, and the region begin before its
+        // bytes.
         let mut skipped = u64::from(offset);
         for (entry, page) in list.iter_mut().zip(pages) {
             let start = page.checked_add(skipped).ok_or(EINVAL)?;

@@ -468,8 +468,8 @@ impl Qp {
         posted(ret)
     }
 
-    /// Posts a list of `count` sends. As [`Self::post_send`]; with an error comes the request that was refused, the first one that was
-    /// not taken.
+    /// Posts a list of `count` sends. As [`Self::post_send`]; with an error comes the request that was refused, the first one
+    /// that was not taken.
     ///
     /// # Safety
     ///

@@ -187,8 +187,8 @@ static void life(struct t *t)
 }
 
 /*
- * A datagram that rxe has no memory for ends its QP for such, and nobody connects any more (Documentation/limits.rst): then the links
- * are made again. Of what the life left open nothing holds that up.
+ * A datagram that rxe has no memory for ends its QP for such, and nobody connects any more (Documentation/limits.rst): then the
+ * links are made again. Of what the life left open nothing holds that up.
  */
 static void recover(struct t *t)
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Packets get lost, or arrive in another order: the transport sends them again, and no consumer sees it. Lost on the way in only: one
- * that is lost on the way out is to rxe a failure of its own.
+ * Packets get lost, or arrive in another order: the transport sends them again, and no consumer sees it. Lost on the way in
+ * only: one that is lost on the way out is to rxe a failure of its own.
  */
 
 #include <linux/jiffies.h>
@@ -153,8 +153,8 @@ static void under_loss(struct t *t)
 /*
  * All acknowledgements of a message get lost but one, the first one while it is sent again: rxe takes it for that of the last
  * packet, which it is, has nothing left to ask for, and waits for ever. All other ways for a queue to stand still, at the same
- * time and longer, are no reason to end a connection: silent requests that are done, results that nobody takes, a request that waits
- * for its doorbell.
+ * time and longer, are no reason to end a connection: silent requests that are done, results that nobody takes, a request that
+ * waits for its doorbell.
  * Proves: 7.1-accepted, 7.2-error-ends, 12-slow-consumer
  */
 static void forgotten(struct t *t)
@@ -216,8 +216,8 @@ static void forgotten(struct t *t)
 /* --- a fence ---------------------------------------------------------------- */
 
 /*
- * The request of a fenced read is lost, and sent again: it does not wait for itself. It has an invalidation behind it; before it are
- * as many reads as the case says.
+ * The request of a fenced read is lost, and sent again: it does not wait for itself. It has an invalidation behind it; before
+ * it are as many reads as the case says.
  * Proves: 6.6-read-invalidate, 6.6-fence, 7.1-accepted, 7.2-order
  */
 static void lost_behind_a_fence(struct t *t)

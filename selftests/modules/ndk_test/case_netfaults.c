@@ -428,8 +428,9 @@ static int connects_once(struct t_pair *p, bool *connected)
 }
 
 /*
- * A link that has just come back may need a second to find its neighbours. And after a device came back with the numbers of its QPs
- * from the start, a peer may take a request for one of the connections that it has not forgotten: it is refused, and the next is not.
+ * A link that has just come back may need a second to find its neighbours. And after a device came back with the numbers of its
+ * QPs from the start, a peer may take a request for one of the connections that it has not forgotten: it is refused, and the
+ * next is not.
  */
 static void works_again(struct t *t, int family)
 {

@@ -78,8 +78,8 @@ static void is_over(struct rt *r)
 }
 
 /*
- * Three requests wait, a fourth rings, and the device refuses one of the list. What comes before has succeeded; what was accepted and comes
- * after is cancelled; the fourth has failed in its post.
+ * Three requests wait, a fourth rings, and the device refuses one of the list. What comes before has succeeded; what was
+ * accepted and comes after is cancelled; the fourth has failed in its post.
  * Proves: 7.1-refused, 7.5-push-on-undeferred, 7.5-push-on-failure
  */
 static void one_of_a_chain(struct t *t)

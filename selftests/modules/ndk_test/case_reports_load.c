@@ -313,8 +313,8 @@ out:
 }
 
 /*
- * Datagrams that nobody of ours has sent, to the QPs that there are, under traffic: with any opcode and length, and a good checksum,
- * so that they are looked at. They may end a connection, as whoever is on the path can, and nothing else.
+ * Datagrams that nobody of ours has sent, to the QPs that there are, under traffic: with any opcode and length, and a good
+ * checksum, so that they are looked at. They may end a connection, as whoever is on the path can, and nothing else.
  */
 /* Bug: B49, B50 */
 static void random_datagrams(struct t *t)

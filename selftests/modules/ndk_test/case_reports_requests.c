@@ -467,8 +467,8 @@ static struct t_end *another(struct t_end *e)
 }
 
 /*
- * An invalidation that the end of the connection cancelled has invalidated nothing: the registration is no free one. The close of the
- * MR ends the access, also over another connection.
+ * An invalidation that the end of the connection cancelled has invalidated nothing: the registration is no free one. The close
+ * of the MR ends the access, also over another connection.
  */
 /* Bug: B120, B67, B123, K18 */
 static void cancelled_invalidation(struct t *t)

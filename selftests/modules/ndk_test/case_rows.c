@@ -326,8 +326,8 @@ static void silent_requests(struct t *t)
 enum listener_state { CREATED, LISTENING, PAUSED, UNANSWERED, ACCEPTED };
 
 /*
- * The close of a listener in each state: what comes then is refused at once and brings no event; the address is free when the last
- * connector is closed.
+ * The close of a listener in each state: what comes then is refused at once and brings no event; the address is free when the
+ * last connector is closed.
  *
  * Proves: 5.6-any-close, 5.6-CLOSING-request, 5.6-CLOSING-last, 3.1-LISTENER, 3.1-LISTENER-refuses, 5.4-refused, 4.2-not-accepted
  */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Allocations fail in a call: the first, then the second, until the call has no more (fail_nth of this task). Or in the workers of
- * all work queues, since what sleeps is done in them.
+ * Allocations fail in a call: the first, then the second, until the call has no more (fail_nth of this task). Or in the workers
+ * of all work queues, since what sleeps is done in them.
  */
 #ifndef _NDK_TEST_FAILNTH_H
 #define _NDK_TEST_FAILNTH_H

@@ -525,13 +525,13 @@ bool t_no_result(struct t_cq *cq, unsigned int ms);
 bool t_drain(struct t_cq *cq, unsigned int nr, int status);
 /* One message from one end to the other; proves that the connection works. */
 /*
- * All that the end has sent and written is with its peer. On InfiniBand and RoCE that is what success says; on iWARP it says that it is
- * on its way, and a read of nothing comes back when it is there.
+ * All that the end has sent and written is with its peer. On InfiniBand and RoCE that is what success says; on iWARP it says
+ * that it is on its way, and a read of nothing comes back when it is there.
  */
 bool t_arrived(struct t_end *e);
 /*
- * The result of a request that the peer's device refuses. On iWARP the end of the connection tells it, and the request, unless it is a
- * read, may have succeeded.
+ * The result of a request that the peer's device refuses. On iWARP the end of the connection tells it, and the request, unless
+ * it is a read, may have succeeded.
  */
 bool t_refused(struct t_end *e, struct t_cq *cq, unsigned long ctx, u32 type);
 bool t_ping(struct t_end *from, struct t_end *to);

@@ -169,8 +169,8 @@ static void note_receive(struct sk_end *e, const void *at, const struct ndk_resu
 }
 
 /*
- * Sent again, rxe can take the message that came last for a new one: Documentation/limits.rst. That befalls so few that all others
- * who deliver twice are found.
+ * Sent again, rxe can take the message that came last for a new one: Documentation/limits.rst. That befalls so few that all
+ * others who deliver twice are found.
  */
 static bool repeated(struct sk_end *e, const struct msg *m, u32 length)
 {

@@ -2,8 +2,8 @@
 
 //! The CQs on the device change under polls and arms.
 //!
-//! Who changes them excludes others who do. A poll or an arm that sees the newest CQ sees also that there are older ones, since that
-//! is written down before.
+//! Who changes them excludes others who do. A poll or an arm that sees the newest CQ sees also that there are older ones, since
+//! that is written down before.
 
 use super::{
     Found,

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! A completion queue with its device and its consumer: completions against arms, callbacks, faults and the close, in every order.
+//! A completion queue with its device and its consumer: completions against arms, callbacks, faults and the close, in every
+//! order.
 
 use super::explore::{explore, World, TO_THE_END};
 use ndk_state::arm::{Arm, ArmAction, ArmType, Fault, Lower, Placed};
