@@ -312,7 +312,8 @@ static int strikes(void *arg)
 	struct run *r = arg;
 
 	r->verdict = t_host(r->t, "befall %s %c", fault_names[r->fault], r->side);
-	complete(&r->struck);
+	/* Waited for more than once. */
+	complete_all(&r->struck);
 	return 0;
 }
 
