@@ -121,6 +121,7 @@ static void too_large_a_message(struct t *t)
 static void message_breaks_off(struct t *t)
 {
 	struct t_shared *s = t_shared(t, 2, 16, 0);
+	unsigned long end = jiffies + t_ticks(10);
 	unsigned int left = 15, i;
 	struct ndk_result_ex r;
 	struct t_buf *in, *out;
@@ -131,12 +132,16 @@ static void message_breaks_off(struct t *t)
 	out = t_buf(&s->a[0], SZ_64K);
 	if (!in || !out)
 		return;
+	memset(in->va, 0, SZ_64K);
+	memset(out->va, 0x5a, SZ_64K);
 	EXPECT_STATUS(t, t_post_srq(s->srq, 100, in, 0, SZ_64K), 0);
 	if (!t_shared_fill(s, 0, 15) || t_host(t, "netem a rate 1mbit"))
 		return;
 	EXPECT_STATUS(t, t_post_send(&s->a[0], 1, out, 0, SZ_64K, 0), 0);
-	t_sleep(100);
+	while (READ_ONCE(*(u8 *)in->va) != 0x5a && time_before(jiffies, end))
+		t_sleep(1);
 	EXPECT(t, t_no_result(s->b[0].rcq, 0));
+	EXPECT_EQ(t, READ_ONCE(*(u8 *)in->va), 0x5a);
 	t_close(t, &s->b[0].connector->header);
 	t_close(t, &s->b[0].qp->header);
 	t_host(t, "netem_off a");
