@@ -112,7 +112,6 @@ pub(crate) struct Port {
     info: ffi::ndk_adapter_info,
     max_fast_reg_pages: u32,
     read_invalidates: bool,
-    completes_past_reads: bool,
     /// Whether the device says when a QP has used its last receive of an SRQ; assumed until it did not.
     tells_last_receive: Atomic<bool>,
     /// Name of the device, terminated, and index of the interface as they were when the port came: what clients are told.
@@ -215,7 +214,6 @@ impl Port {
                 info,
                 max_fast_reg_pages: pages,
                 read_invalidates,
-                completes_past_reads: port.completes_past_reads(),
                 tells_last_receive: Atomic::new(true),
                 name,
                 ifindex: port.netdev(ctx).map_or(0, |netdev| netdev.ifindex()),
@@ -262,11 +260,6 @@ impl Port {
     /// Whether a read with local invalidation is one work request.
     pub(crate) fn read_invalidates(&self) -> bool {
         self.read_invalidates
-    }
-
-    /// Whether only a fence keeps a request from completing before a read that was posted earlier.
-    pub(crate) fn completes_past_reads(&self) -> bool {
-        self.completes_past_reads
     }
 
     /// Whether the device says when a QP has used its last receive of an SRQ.

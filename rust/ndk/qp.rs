@@ -529,7 +529,7 @@ impl Qp {
                 max_transfer: u64::from(limits.max_transfer_length),
                 inline_size: config.inline_size,
                 read_invalidates: port.read_invalidates(),
-                completes_past_reads: port.completes_past_reads(),
+                completes_past_reads: device.completes_past_reads(),
                 reads_late: device.is_virtual_dma(),
                 sends_in_place: device.sends_in_place(),
                 end <- new_mutex!(End {

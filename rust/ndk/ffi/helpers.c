@@ -127,12 +127,6 @@ bool ndk_helper_rdma_cap_read_inv(struct ib_device *dev, u32 port)
 	return rdma_cap_read_inv(dev, port);
 }
 
-/* siw completes a request when it is sent, though a read before it has not been answered. */
-bool ndk_helper_completes_past_reads(const struct ib_device *dev)
-{
-	return dev->ops.driver_id == RDMA_DRIVER_SIW;
-}
-
 /* An address that leads from a port back to it. */
 int ndk_helper_ah_to_self(struct ib_device *dev, u32 port, const struct ib_gid_attr *gid,
 			  struct rdma_ah_attr *ah)

@@ -36,7 +36,6 @@ bool ndk_helper_rdma_protocol_roce_udp(const struct ib_device *dev, u32 port);
 bool ndk_helper_rdma_protocol_roce_eth(const struct ib_device *dev, u32 port);
 bool ndk_helper_rdma_protocol_iwarp(const struct ib_device *dev, u32 port);
 bool ndk_helper_rdma_cap_read_inv(struct ib_device *dev, u32 port);
-bool ndk_helper_completes_past_reads(const struct ib_device *dev);
 int ndk_helper_ah_to_self(struct ib_device *dev, u32 port, const struct ib_gid_attr *gid,
 			  struct rdma_ah_attr *ah);
 void ndk_helper_ib_device_name(const struct ib_device *dev, char *name, size_t size);

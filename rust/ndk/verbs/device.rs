@@ -316,28 +316,39 @@ impl DeviceRef {
         unsafe { ffi::ndk_helper_ib_uses_virt_dma(self.as_raw()) }
     }
 
+    /// Whether it belongs to this driver, for what a device does and does not tell of itself.
+    fn is_of(&self, driver: ffi::rdma_driver_id) -> bool {
+        self.raw().ops.driver_id == driver
+    }
+
     /// Whether requests that are not sent have to be kept out of the way of a retry: rxe. A retry performs the registrations
     /// behind what is sent again a second time, which then fail; and what is fenced, and sent again, waits for itself if it is
     /// a read, or for reads behind it. Its invalidations wait for all that is before them, so no retry comes to those.
     pub(crate) fn needs_barriers(&self) -> bool {
-        self.raw().ops.driver_id == ffi::rdma_driver_id_RDMA_DRIVER_RXE
+        self.is_of(ffi::rdma_driver_id_RDMA_DRIVER_RXE)
     }
 
     /// Whether the device may forget requests while a connection stands: rxe. An acknowledgement of the last packet of a message
     /// that comes while the message is sent again does not complete it, and if the next one is lost it asks for none any more.
     pub(crate) fn forgets(&self) -> bool {
-        self.raw().ops.driver_id == ffi::rdma_driver_id_RDMA_DRIVER_RXE
+        self.is_of(ffi::rdma_driver_id_RDMA_DRIVER_RXE)
+    }
+
+    /// Whether a request may complete before a read that was posted earlier, unless it is fenced: siw, which completes it when it is
+    /// sent.
+    pub(crate) fn completes_past_reads(&self) -> bool {
+        self.is_of(ffi::rdma_driver_id_RDMA_DRIVER_SIW)
     }
 
     /// Whether an arm for solicited completions is answered by none: siw.
     pub(crate) fn ignores_solicited(&self) -> bool {
-        self.raw().ops.driver_id == ffi::rdma_driver_id_RDMA_DRIVER_SIW
+        self.is_of(ffi::rdma_driver_id_RDMA_DRIVER_SIW)
     }
 
     /// Whether a request is sent out of its buffers themselves, also after it is done, unless it asks for a completion: siw,
     /// which gives pages to TCP.
     pub(crate) fn sends_in_place(&self) -> bool {
-        self.raw().ops.driver_id == ffi::rdma_driver_id_RDMA_DRIVER_SIW
+        self.is_of(ffi::rdma_driver_id_RDMA_DRIVER_SIW)
     }
 
     /// The numbers of the ports that can carry connections.
@@ -429,12 +440,6 @@ impl<'a> Port<'a> {
     pub(crate) fn has_read_inv(&self) -> bool {
         // SAFETY: By the type invariants the device is valid and has this port.
         unsafe { ffi::ndk_helper_rdma_cap_read_inv(self.device.as_raw(), self.number) }
-    }
-
-    /// Whether a request may complete before a read that was posted earlier, unless it is fenced.
-    pub(crate) fn completes_past_reads(&self) -> bool {
-        // SAFETY: By the type invariants the device is valid.
-        unsafe { ffi::ndk_helper_completes_past_reads(self.device.as_raw()) }
     }
 
     /// The port's attributes now. Asks the device, and sleeps.
