@@ -6,14 +6,12 @@
 use crate::{
     ctx::{
         self,
-        MaySleep,
-        Process, //
+        MaySleep, //
     },
     ffi,
 };
 use kernel::{
     bindings,
-    ffi::c_int,
     prelude::*,
     str::CStr,
     sync::{
@@ -31,15 +29,24 @@ use kernel::{
         Completion, //
     },
     time::Jiffies,
-    types::NotThreadSafe,
     workqueue::{
         HasDelayedWork,
         HasWork,
         Queue,
-        RawWorkItem,
         Work,
         WorkItem, //
     },
+};
+
+mod bh;
+
+pub(crate) use bh::{
+    bh_work,
+    run_bh,
+    Affinity,
+    BhItem,
+    BhOff,
+    BhQueue, //
 };
 
 /// Backend of [`IrqSpinLock`].
@@ -111,15 +118,6 @@ pub(crate) trait SleepItem<const ID: u64 = 0>: Sized {
     fn run(this: Arc<Self>, ctx: &MaySleep);
 }
 
-/// A work item in softirq context; runs on a [`BhQueue`]. Implement it, then name the field with
-/// [`bh_work!`].
-///
-/// One item never runs twice at a time, so what it calls is serialized.
-pub(crate) trait BhItem<const ID: u64 = 0>: Sized {
-    /// Runs in softirq context, holding no lock.
-    fn run(this: Arc<Self>, ctx: &ctx::Softirq);
-}
-
 /// Implements `HasWork` as the kernel's macro does, also for a field of a field.
 macro_rules! has_work {
     (($($generics:tt)*) $id:literal, $self:ty, $($field:ident).+) => {
@@ -172,23 +170,6 @@ macro_rules! sleep_work {
     };
 }
 pub(crate) use sleep_work;
-
-/// Connects a [`BhItem`] with its `Work` field: `bh_work! { impl BhItem<1> for Cq {
-/// self.notify_work } }`.
-macro_rules! bh_work {
-    (impl $({$($generics:tt)*})? BhItem<$id:literal> for $self:ty { self.$($field:ident).+ }) => {
-        $crate::sync::has_work!(($($($generics)*)?) $id, $self, $($field).+);
-
-        impl $(<$($generics)*>)? ::kernel::workqueue::WorkItem<$id> for $self {
-            type Pointer = ::kernel::sync::Arc<Self>;
-
-            fn run(this: ::kernel::sync::Arc<Self>) {
-                $crate::sync::run_bh::<Self, $id>(this);
-            }
-        }
-    };
-}
-pub(crate) use bh_work;
 
 /// An owned work queue.
 ///
@@ -270,123 +251,6 @@ impl SleepQueue {
     }
 }
 
-/// The queue whose items run in softirq context, the only place from which consumers are called: `ffi/bh.c`.
-///
-/// Dropping it runs what is queued, and sleeps.
-///
-/// # Invariants
-///
-/// There is one value at most, and while there is one the queue of C has been started.
-pub(crate) struct BhQueue(());
-
-impl BhQueue {
-    /// Starts the queue. Process context.
-    ///
-    /// # Safety
-    ///
-    /// No other value exists.
-    pub(crate) unsafe fn new() -> Result<Self> {
-        // SAFETY: By this function's requirements it is not started.
-        kernel::error::to_result(unsafe { ffi::ndk_bh_start() })?;
-        // INVARIANT: Just started, and the only one by this function's requirements.
-        Ok(Self(()))
-    }
-
-    /// Queues an item, in any context. Returns false if it was queued already.
-    pub(crate) fn enqueue<T, const ID: u64>(&self, item: Arc<T>) -> bool
-    where
-        T: BhItem<ID> + WorkItem<ID, Pointer = Arc<T>> + HasWork<T, ID> + Send + Sync + 'static,
-    {
-        self.enqueue_near(item, Affinity(None))
-    }
-
-    /// As [`Self::enqueue`], on the CPU that was wished for where that is possible.
-    pub(crate) fn enqueue_near<T, const ID: u64>(&self, item: Arc<T>, near: Affinity) -> bool
-    where
-        T: BhItem<ID> + WorkItem<ID, Pointer = Arc<T>> + HasWork<T, ID> + Send + Sync + 'static,
-    {
-        let cpu = near.0.and_then(|cpu| c_int::try_from(cpu).ok());
-        // SAFETY: The callee returns false only if the item is queued already. The item is `'static` and `Send`.
-        let queued = unsafe {
-            RawWorkItem::<ID>::__enqueue(item, |work| {
-                // SAFETY: The queue is started by the type invariant, and `work` is valid by the contract of `__enqueue`. Only
-                // this function queues it.
-                ffi::ndk_bh_queue(work, cpu.unwrap_or(-1))
-            })
-        };
-        queued.is_ok()
-    }
-
-    /// As [`Self::enqueue`], from process context without a spinlock: runs what is queued on this CPU before it returns, instead
-    /// of waking the thread that runs softirqs.
-    pub(crate) fn enqueue_now<T, const ID: u64>(&self, item: Arc<T>, ctx: &Process) -> bool
-    where
-        T: BhItem<ID> + WorkItem<ID, Pointer = Arc<T>> + HasWork<T, ID> + Send + Sync + 'static,
-    {
-        let _off = BhOff::new(ctx);
-        self.enqueue(item)
-    }
-}
-
-impl Drop for BhQueue {
-    fn drop(&mut self) {
-        ctx::might_sleep();
-        // SAFETY: By the type invariant it is started, and nobody else queues from here on.
-        unsafe { ffi::ndk_bh_stop() };
-    }
-}
-
-/// Runs an item, for [`bh_work!`].
-pub(crate) fn run_bh<T, const ID: u64>(item: Arc<T>)
-where
-    T: BhItem<ID> + WorkItem<ID, Pointer = Arc<T>> + HasWork<T, ID>,
-{
-    // SAFETY: Only `BhQueue` enqueues this item; it runs its items in softirq context with no lock held.
-    let ctx = unsafe { ctx::Softirq::assume() };
-    // It may be due once more, and then somebody has to see to that when it has run.
-    let again = item.clone();
-    <T as BhItem<ID>>::run(item, &ctx);
-    // SAFETY: The queue runs it now, and the pointer is valid while `again` exists.
-    unsafe { ffi::ndk_bh_ran(raw_work::<T, ID>(&again)) };
-}
-
-/// The CPU on which a consumer wants to be called. A wish: a number that stands for no CPU, or for one that is offline, is that
-/// of none.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct Affinity(Option<u32>);
-
-impl Affinity {
-    /// What the consumer gave; negative for no wish.
-    pub(crate) fn new(cpu: c_int) -> Self {
-        Self(u32::try_from(cpu).ok())
-    }
-
-    /// The vector of the device that goes with it: they are spread over the CPUs in order.
-    pub(crate) fn vector(self) -> u32 {
-        self.0.unwrap_or(0)
-    }
-}
-
-/// Softirqs are off on this CPU until it is dropped; what is due by then runs at once.
-pub(crate) struct BhOff(NotThreadSafe);
-
-impl BhOff {
-    /// Turns them off.
-    pub(crate) fn new(ctx: &Process) -> Self {
-        ctx.check();
-        // SAFETY: Undone by the drop, in this thread, which the value does not leave.
-        unsafe { ffi::ndk_helper_local_bh_disable() };
-        Self(NotThreadSafe)
-    }
-}
-
-impl Drop for BhOff {
-    fn drop(&mut self) {
-        // SAFETY: `new` has disabled them. Interrupts are on, by its token.
-        unsafe { ffi::ndk_helper_local_bh_enable() };
-    }
-}
-
 /// The `work_struct` of an item.
 fn raw_work<T, const ID: u64>(item: &Arc<T>) -> *mut bindings::work_struct
 where
@@ -408,15 +272,18 @@ where
     unsafe { kernel::container_of!(work, bindings::delayed_work, work) }
 }
 
-/// Drops the reference that a pending item owned.
+/// Drops the reference that an item owned which was taken out of its queue, if it was `pending`. Returns `pending`.
 ///
 /// # Safety
 ///
-/// `item` was pending, and was just taken out of its queue.
-unsafe fn drop_pending<T>(item: &Arc<T>) {
-    // SAFETY: Enqueuing turned an `Arc` into the raw pointer; taking the item out of the queue
-    // hands it to us.
-    drop(unsafe { Arc::from_raw(Arc::as_ptr(item)) });
+/// `item` was just taken out of its queue if it is said to have been pending.
+unsafe fn taken<T>(item: &Arc<T>, pending: bool) -> bool {
+    if pending {
+        // SAFETY: Enqueuing turned an `Arc` into the raw pointer; taking the item out of the queue
+        // hands it to us.
+        drop(unsafe { Arc::from_raw(Arc::as_ptr(item)) });
+    }
+    pending
 }
 
 /// Takes an item out of its queue or waits until it has run. Returns true if it was pending and
@@ -428,13 +295,8 @@ where
     T: SleepItem<ID> + WorkItem<ID, Pointer = Arc<T>> + HasWork<T, ID>,
 {
     ctx.check();
-    // SAFETY: The pointer is valid while `item` is borrowed.
-    let pending = unsafe { bindings::cancel_work_sync(raw_work::<T, ID>(item)) };
-    if pending {
-        // SAFETY: It was pending, as the callee said.
-        unsafe { drop_pending(item) };
-    }
-    pending
+    // SAFETY: The pointer is valid while `item` is borrowed, and the callee says whether it took it.
+    unsafe { taken(item, bindings::cancel_work_sync(raw_work::<T, ID>(item))) }
 }
 
 /// Takes an item with a delay out of its queue without waiting: it may be running. Any context.
@@ -443,13 +305,13 @@ pub(crate) fn cancel_delayed<T, const ID: u64>(item: &Arc<T>) -> bool
 where
     T: WorkItem<ID, Pointer = Arc<T>> + HasDelayedWork<T, ID>,
 {
-    // SAFETY: The pointer is valid while `item` is borrowed.
-    let pending = unsafe { bindings::cancel_delayed_work(raw_delayed::<T, ID>(item)) };
-    if pending {
-        // SAFETY: It was pending, as the callee said.
-        unsafe { drop_pending(item) };
+    // SAFETY: As in `cancel_sync`.
+    unsafe {
+        taken(
+            item,
+            bindings::cancel_delayed_work(raw_delayed::<T, ID>(item)),
+        )
     }
-    pending
 }
 
 /// As [`cancel_sync`], for an item with a delay.
@@ -458,13 +320,13 @@ where
     T: SleepItem<ID> + WorkItem<ID, Pointer = Arc<T>> + HasDelayedWork<T, ID>,
 {
     ctx.check();
-    // SAFETY: The pointer is valid while `item` is borrowed.
-    let pending = unsafe { bindings::cancel_delayed_work_sync(raw_delayed::<T, ID>(item)) };
-    if pending {
-        // SAFETY: It was pending, as the callee said.
-        unsafe { drop_pending(item) };
+    // SAFETY: As in `cancel_sync`.
+    unsafe {
+        taken(
+            item,
+            bindings::cancel_delayed_work_sync(raw_delayed::<T, ID>(item)),
+        )
     }
-    pending
 }
 
 /// Counts those inside; once closed, lets nobody in and tells when the last has left.
@@ -540,101 +402,5 @@ impl Gate {
         ctx.check();
         self.close();
         self.empty.wait_for_completion();
-    }
-}
-
-#[kernel::macros::kunit_tests(ndk_bh)]
-mod tests {
-    use super::*;
-    use crate::queues;
-    use kernel::workqueue::new_work;
-
-    /// Runs so many times, and counts.
-    #[pin_data]
-    struct Item {
-        #[pin]
-        work: Work<Item, 0>,
-        times: u32,
-        runs: Atomic<u32>,
-        inside: Atomic<u32>,
-        overlaps: Atomic<u32>,
-        #[pin]
-        done: Completion,
-    }
-
-    bh_work! { impl BhItem<0> for Item { self.work } }
-
-    impl BhItem<0> for Item {
-        fn run(this: Arc<Self>, _ctx: &ctx::Softirq) {
-            if this.inside.fetch_add(1, Full) != 0 {
-                this.overlaps.add(1, Relaxed);
-            }
-            let last = this.runs.fetch_add(1, Full) + 1 >= this.times;
-            if !last {
-                // Once, however often that is said.
-                queues::softirq().enqueue::<Item, 0>(this.clone());
-                queues::softirq().enqueue::<Item, 0>(this.clone());
-            }
-            this.inside.fetch_sub(1, Full);
-            if last {
-                this.done.complete_all();
-            }
-        }
-    }
-
-    impl Item {
-        fn new(times: u32) -> Result<Arc<Self>> {
-            Arc::pin_init(
-                pin_init!(Self {
-                    work <- new_work!("Item::work"),
-                    times,
-                    runs: Atomic::new(0),
-                    inside: Atomic::new(0),
-                    overlaps: Atomic::new(0),
-                    done <- Completion::new(),
-                }),
-                GFP_KERNEL,
-            )
-        }
-
-        fn ran(&self, times: u32) -> bool {
-            self.runs.load(Relaxed) == times && self.overlaps.load(Relaxed) == 0
-        }
-    }
-
-    #[test]
-    fn an_item_that_is_pending_is_not_queued_again() -> Result {
-        let ctx = MaySleep::of_test();
-        let item = Item::new(1)?;
-        let off = BhOff::new(&ctx);
-        assert!(queues::softirq().enqueue::<Item, 0>(item.clone()));
-        assert!(!queues::softirq().enqueue::<Item, 0>(item.clone()));
-        assert!(item.ran(0));
-        drop(off);
-        item.done.wait_for_completion();
-        assert!(item.ran(1));
-        Ok(())
-    }
-
-    #[test]
-    fn an_item_that_is_queued_while_it_runs_runs_once_more() -> Result {
-        let item = Item::new(100)?;
-        assert!(queues::softirq().enqueue::<Item, 0>(item.clone()));
-        item.done.wait_for_completion();
-        assert!(item.ran(100));
-        Ok(())
-    }
-
-    /// On every CPU there may be, and on none that there is.
-    #[test]
-    fn an_item_runs_where_it_is_wanted_or_anywhere() -> Result {
-        for cpu in [-1, 0, 1, c_int::MAX] {
-            let item = Item::new(3)?;
-            let near = Affinity::new(cpu);
-            assert!(queues::softirq().enqueue_near::<Item, 0>(item.clone(), near));
-            item.done.wait_for_completion();
-            assert!(item.ran(3));
-        }
-        Ok(())
     }
 }
