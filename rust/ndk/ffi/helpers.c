@@ -393,14 +393,15 @@ bool ndk_helper_in_softirq(void)
 	return in_serving_softirq() || IS_ENABLED(CONFIG_PREEMPT_RT);
 }
 
-/* The flags of a thread are changed by that thread alone; a timer interrupt on its CPU looks at them meanwhile. */
 unsigned int ndk_helper_memalloc_noio_save(void)
 {
+	/* The flags of a thread are changed by that thread alone; a timer interrupt on its CPU looks at them meanwhile. */
 	return data_race(memalloc_noio_save());
 }
 
 void ndk_helper_memalloc_noio_restore(unsigned int flags)
 {
+	/* As above. */
 	data_race((memalloc_noio_restore(flags), 0));
 }
 
