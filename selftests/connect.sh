@@ -4,4 +4,4 @@
 # kernels: uml-debug debug stock
 # timeout: 120
 . "$(dirname "$0")/ndk-test-lib.sh"
-ndk_test_main connect neighbour addresses
+ndk_test_main connect listening neighbour addresses

@@ -4,4 +4,4 @@
 # kernels: uml-debug stock
 # timeout: 120
 . "$(dirname "$0")/ndk-test-lib.sh"
-ndk_test_main datapath queues
+ndk_test_main datapath queues queue_ends

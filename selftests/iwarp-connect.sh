@@ -20,4 +20,4 @@ EXCEPT+='|stream_of_connects'
 EXCEPT+='|every_kind_of_request'
 # TCP keeps the address of a connection that has ended, and may let the next one from it to the same peer wait for seconds.
 EXCEPT+='|shared_endpoint/(.*_in_use_is|private_data_limits)|same_remote_again_and_again'
-ndk_test_main -t siw connect disconnect addresses neighbour lifetime arguments contexts pending rules teardown shared_endpoint shared_calls
+ndk_test_main -t siw connect listening disconnect addresses neighbour lifetime arguments contexts pending rules teardown shared_endpoint shared_calls

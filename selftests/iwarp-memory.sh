@@ -9,4 +9,4 @@
 EXCEPT='(write_right_alone|no_remote_right)_refuses_a_read'
 # A send has succeeded when it is sent: none holds up what is behind it.
 EXCEPT+='|flushed_registration_is_made_again|bind_on_a_full_queue'
-ndk_test_main -t siw memory fastreg window
+ndk_test_main -t siw memory fastreg window window_rules

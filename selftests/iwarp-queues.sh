@@ -16,4 +16,4 @@ EXCEPT+='|disconnect_waits_for_silent_requests'
 EXCEPT+='|(listening|paused)_listener_closed|listener_closed_with'
 # They take long: the wait of a slow consumer, and two of the four kinds of traffic under a CQ that changes.
 EXCEPT+='|slow_consumers_are_not_timed_out|under_traffic_(that_is_polled|of_a_newer_qp_that_notifies)'
-ndk_test_main -t siw events cq moderation resize srq srq_life rows
+ndk_test_main -t siw events cq moderation resize srq srq_notify srq_life srq_crowd rows

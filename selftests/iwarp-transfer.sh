@@ -8,4 +8,4 @@
 EXCEPT='full_initiator_queue_is_enobufs|silent_requests_tell_their_cancellation|flush_cancels_both_queues'
 # The peer's refusal of a request is told by the end of the connection, not by the request.
 EXCEPT+='|silent_requests_tell_their_failure'
-ndk_test_main -t siw datapath queues defer
+ndk_test_main -t siw datapath queues queue_ends defer

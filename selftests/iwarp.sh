@@ -9,4 +9,4 @@
 CASE='/(many_at_a_time_without_a_connection|closed_while_registering|closed_in_the_completion_of_register'
 CASE+='|arguments_of_(create_srq|create_qp_with_srq|srq_receive)|called_under_a_spinlock|notifies_where_it_is_wanted'
 CASE+='|closed_while_requests_pend|closed_in_its_notification)$'
-ndk_test_main -t siw memory srq srq_life
+ndk_test_main -t siw memory srq srq_notify srq_life srq_crowd

@@ -47,7 +47,7 @@ fi
 ndk_test_cases observe tables
 ktap_plan $((${#CASES[@]} + 9))
 for case in "${CASES[@]}"; do run_case "$case"; done
-check "files are read while connections come and go" under_eyes connect/sixteen_at_once
+check "files are read while connections come and go" under_eyes listening/sixteen_at_once
 check "files are read while objects fail and end" under_eyes lifetime/all_antecedents_closed_first
 check "files are read while a device is removed under traffic" under_eyes removal/sixteen_busy_connections_lose_the_passive_link
 check "an open file does not hold up a removal" held_open

@@ -7,4 +7,4 @@
 # Where the processor is emulated, what locks and contexts depend on.
 [[ $NDK_KERNEL == uml-debug ]] ||
 	CASE=${CASE:-'/(results_|notifies_of_a_fall|refilled|depth_grows|called_under|flush_|closed_in_|fails_armed|eight_qps|device_goes)'}
-ndk_test_main srq srq_life
+ndk_test_main srq srq_notify srq_life srq_crowd

@@ -128,7 +128,7 @@ check "it has one doorbell for those before it" has 'ndk_doorbell: .*queue=initi
 check "a notification is traced" traced case_passes cq/one_notification_per_arm
 check "a CQ is armed and notifies" in_order 'ndk_arm: cq=[0-9]+ type=any' 'ndk_notify_begin: cq=[0-9]+ status=0' \
 	'ndk_notify_end: cq=[0-9]+ status=0'
-check "an SRQ that runs low is traced" traced case_passes srq/notifies_when_armed_again
+check "an SRQ that runs low is traced" traced case_passes srq_notify/notifies_when_armed_again
 check "it is filled, armed and notifies" in_order 'ndk_srq_receive: srq=[0-9]+ context=[0-9a-f]+ level=20 status=0' \
 	'ndk_srq_modify: srq=[0-9]+ depth=0 threshold=19 status=0' 'ndk_srq_notify_begin: srq=[0-9]+ status=0' \
 	'ndk_srq_notify_end: srq=[0-9]+ status=0'

@@ -4,4 +4,4 @@
 # kernels: uml-debug debug
 # timeout: 60
 . "$(dirname "$0")/ndk-test-lib.sh"
-ndk_test_main window
+ndk_test_main window window_rules

@@ -97,13 +97,18 @@ extern const struct t_group moderation_group;
 extern const struct t_group resize_group;
 extern const struct t_group datapath_group;
 extern const struct t_group queues_group;
+extern const struct t_group queue_ends_group;
 extern const struct t_group defer_group;
 extern const struct t_group srq_group;
+extern const struct t_group srq_notify_group;
 extern const struct t_group srq_life_group;
+extern const struct t_group srq_crowd_group;
 extern const struct t_group window_group;
+extern const struct t_group window_rules_group;
 extern const struct t_group memory_group;
 extern const struct t_group fastreg_group;
 extern const struct t_group connect_group;
+extern const struct t_group listening_group;
 extern const struct t_group neighbour_group;
 extern const struct t_group addresses_group;
 extern const struct t_group teardown_group;
@@ -491,6 +496,7 @@ bool t_shared_fill(struct t_shared *s, unsigned long first, unsigned int nr);
 /* A message, which has been received when it returns. */
 bool t_shared_send(struct t_shared *s, unsigned int i, unsigned long ctx);
 /* The next result of a connection is this receive, with this message. */
+bool t_shared_still_there(struct t_shared *s, unsigned int i, unsigned long first, unsigned int nr);
 bool t_shared_got(struct t_shared *s, unsigned int i, unsigned long receive, unsigned long sent);
 
 /* --- io.c: buffers, requests, results ------------------------------------- */
