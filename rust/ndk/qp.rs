@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Queue pairs, and who uses them. Their creation is in `qp/create.rs`, requests in `qp/post.rs`, the way to the end in `qp/drain.rs`.
+//! Queue pairs, and who uses them. Their creation is in `qp/create.rs`, requests are in `qp/post.rs`, the way to the end is in
+//! `qp/drain.rs`.
 
 use crate::{
     adapter::{

@@ -496,8 +496,9 @@ bool t_shared_fill(struct t_shared *s, unsigned long first, unsigned int nr);
 /* A message, which has been received when it returns. */
 bool t_shared_send(struct t_shared *s, unsigned int i, unsigned long ctx);
 /* The next result of a connection is this receive, with this message. */
-bool t_shared_still_there(struct t_shared *s, unsigned int i, unsigned long first, unsigned int nr);
 bool t_shared_got(struct t_shared *s, unsigned int i, unsigned long receive, unsigned long sent);
+/* The receives are as they were: connection i gets them in their order. */
+bool t_shared_still_there(struct t_shared *s, unsigned int i, unsigned long first, unsigned int nr);
 
 /* --- io.c: buffers, requests, results ------------------------------------- */
 

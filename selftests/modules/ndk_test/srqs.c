@@ -168,7 +168,6 @@ bool t_shared_got(struct t_shared *s, unsigned int i, unsigned long receive, uns
 	       t_check_fill(s->t, s->in->va + receive % T_PLACES * T_MESSAGE, T_MESSAGE, sent, "received");
 }
 
-/* The receives are as they were: connection i gets them in their order. */
 bool t_shared_still_there(struct t_shared *s, unsigned int i, unsigned long first, unsigned int nr)
 {
 	for (; nr--; first++)
